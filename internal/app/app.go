@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/httpapi"
@@ -75,6 +76,9 @@ type App struct {
 	porter     *service.Porter
 	version    string
 	gate       *admission.Gate
+	keys       *auth.Keys
+	access     *service.Access
+	firstKey   string // the token of the key that this start made; "" for none
 	server     *server.Server
 	listener   net.Listener
 	metrics    *telemetry.Server // nil when off
@@ -139,11 +143,15 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err := a.repeatErasures(ctx); err != nil {
 		return err
 	}
+	verifier, err := a.newAccess(ctx)
+	if err != nil {
+		return err
+	}
 	a.server, err = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
-		HTTP: a.newHTTP,
+		Verifier: verifier, Refusals: recorder, Access: a.access, HTTP: a.newHTTP,
 	})
 	if err != nil {
 		return err
@@ -154,7 +162,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 // newHTTP makes the handler of callers who do not speak gRPC.
 func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error) {
 	hosts := a.cfg.HTTPHosts.List()
-	if len(hosts) == 0 && !a.cfg.Insecure { // only this machine reaches the port: see config.Validate
+	if len(hosts) == 0 && !a.cfg.Insecure && a.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
 		hosts = httpapi.LoopbackHosts()
 	}
 	return httpapi.New(httpapi.Options{
@@ -454,7 +462,7 @@ func (a *App) Features() []Feature {
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},
-		{Name: "authentication", On: false, Why: "this build has none: every caller is of the tenant " + server.DefaultTenant},
+		a.authentication(),
 	}
 }
 
@@ -468,7 +476,7 @@ func (a *App) Run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
-		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.watch,
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run, a.watch,
 	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)

@@ -18,6 +18,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/store"
 )
 
 // harness is the real server over a socket, with a client and everything it logged.
@@ -30,6 +31,8 @@ type harness struct {
 	data    string
 	metrics string // the address of /metrics; "" where it is off
 	stop    func()
+	app     *app.App
+	store   store.PrimaryStore // that the server is over
 }
 
 // lines is a log that can be read while it is written.
@@ -74,6 +77,14 @@ func startWith(t testing.TB, data string, o app.Options, change func(*config.Con
 	change(&cfg)
 	h := &harness{ctx: t.Context(), log: &lines{}, data: data}
 	o.Log, o.Version = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), "test"
+	wrap := o.Wrap
+	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+		if wrap != nil {
+			s = wrap(s)
+		}
+		h.store = s
+		return s
+	}
 	a, err := app.New(t.Context(), cfg, o)
 	if err != nil {
 		t.Fatalf("start: %v", err)
@@ -88,7 +99,7 @@ func startWith(t testing.TB, data string, o app.Options, change func(*config.Con
 		}
 	})
 	t.Cleanup(h.stop)
-	h.metrics = a.MetricsAddr()
+	h.app, h.metrics = a, a.MetricsAddr()
 	h.conn, err = grpc.NewClient(a.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatalf("dial: %v", err)

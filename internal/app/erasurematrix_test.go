@@ -27,6 +27,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
@@ -34,7 +35,6 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
@@ -674,7 +674,7 @@ func (m *matrix) awaitSwept(t *testing.T, c *told) {
 		return
 	}
 	eventually(t, c.String()+": the sweep", func() bool {
-		e, err := m.truth.Erasure(m.first().ctx, server.DefaultTenant, c.job.GetJobId())
+		e, err := m.truth.Erasure(m.first().ctx, auth.DefaultTenant, c.job.GetJobId())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -259,12 +259,28 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.MaintenanceService_Verify_FullMethodName:       &memoryv1.VerifyRequest{Views: []memoryv1.View{99}},
 		memoryv1.MaintenanceService_ListExpiring_FullMethodName: &memoryv1.ListExpiringRequest{},
 
+		memoryv1.KeyService_CreateKey_FullMethodName: &memoryv1.CreateKeyRequest{Role: memoryv1.KeyRole_KEY_ROLE_USER, UserId: attacker},
+		memoryv1.KeyService_ListKeys_FullMethodName:  &memoryv1.ListKeysRequest{},
+		memoryv1.KeyService_RotateKey_FullMethodName: &memoryv1.RotateKeyRequest{KeyId: s.key(t)},
+		memoryv1.KeyService_RevokeKey_FullMethodName: &memoryv1.RevokeKeyRequest{KeyId: s.key(t)},
+
+		memoryv1.TenantService_ListTenants_FullMethodName:   &memoryv1.ListTenantsRequest{},
+		memoryv1.TenantService_SuspendTenant_FullMethodName: &memoryv1.SuspendTenantRequest{Tenant: "acme"},
+		memoryv1.TenantService_ResumeTenant_FullMethodName:  &memoryv1.ResumeTenantRequest{Tenant: "acme"},
+
 		memoryv1.HistoryService_CountTokens_FullMethodName: &memoryv1.CountTokensRequest{Messages: []*memoryv1.Message{said()}},
 		memoryv1.HistoryService_Compact_FullMethodName:     &memoryv1.CompactRequest{Messages: []*memoryv1.Message{said()}},
 		memoryv1.HistoryService_CheckMessages_FullMethodName: &memoryv1.CheckMessagesRequest{
 			Messages: []*memoryv1.Message{said()}, Rules: []*memoryv1.CheckRule{stopWords("ferries", memoryv1.CheckAction_CHECK_ACTION_STRIP, "ferry")},
 		},
 	}
+}
+
+// key makes an API key and returns its id.
+func (s *siege) key(t *testing.T) string {
+	t.Helper()
+	keys := memoryv1.NewKeyServiceClient(s.conn)
+	return must(keys.CreateKey(s.ctx, &memoryv1.CreateKeyRequest{Role: memoryv1.KeyRole_KEY_ROLE_AGENT}))(t).GetKey().GetKeyId()
 }
 
 // refusedAnyway is what is answered to the requests that are refused: a job that is done cannot be retried or skipped, one

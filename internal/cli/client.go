@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -33,11 +35,42 @@ func (r *run) dial() (*grpc.ClientConn, error) {
 	if err := config.CheckEnv(r.env.Environ, clientEnv()); err != nil {
 		return nil, err
 	}
-	return dial(r.Server)
+	token, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	return dial(r.Server, token)
 }
 
-func dial(addr string) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+// token is the token of the caller's key, "" for none.
+func (r *run) token() (string, error) {
+	if r.Key != "" || r.KeyFile == "" {
+		return strings.TrimSpace(r.Key), nil
+	}
+	b, err := os.ReadFile(r.KeyFile)
+	if err != nil {
+		return "", usagef("--key-file: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// bearer sends a token with every call.
+type bearer string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials: a server on this machine, or behind a proxy that ends TLS, has none.
+func (bearer) RequireTransportSecurity() bool { return false }
+
+func dial(addr, token string) (*grpc.ClientConn, error) {
+	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	if token != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer(token)))
+	}
+	conn, err := grpc.NewClient(addr, options...)
 	if err != nil {
 		return nil, usagef("--server %s: %w", addr, err)
 	}

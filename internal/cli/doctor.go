@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -95,7 +97,11 @@ func checkConfig(cfg config.Loaded, err error) finding {
 
 // checkServer asks a running server. Without one the other checks of it make no sense.
 func (r *run) checkServer(cfg config.Loaded) []finding {
-	conn, err := dial(r.options.Server)
+	token, err := r.token()
+	if err != nil {
+		return []finding{named("credential", failed(err.Error(), "name a file that can be read"))}
+	}
+	conn, err := dial(r.options.Server, token)
 	if err != nil {
 		return []finding{named("server", failed(err.Error(), "name the server as host:port"))}
 	}
@@ -105,6 +111,9 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	health := named("server", r.checkHealth(ctx, conn))
 	if health.Status == "fail" {
 		return []finding{health}
+	}
+	if f := r.checkCredential(ctx, conn); f.Status == "fail" {
+		return []finding{health, named("credential", f)}
 	}
 	all := []finding{
 		health, named("API", r.checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn)), named("parked jobs", checkJobs(ctx, conn)),
@@ -124,6 +133,15 @@ func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
 		return failed(r.options.Server+" says "+s.String(), "read the server's log: its store cannot be used, or it is stopping")
 	}
 	return ok("%s is serving", r.options.Server)
+}
+
+// checkCredential asks what every role may ask.
+func (r *run) checkCredential(ctx context.Context, conn *grpc.ClientConn) finding {
+	_, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1})
+	if status.Code(err) == codes.Unauthenticated {
+		return failed("the server lets nobody in with what was given", r.keyHint())
+	}
+	return ok("the server lets the caller in")
 }
 
 // checkAPI compares the server's service with the one this program was built for.
@@ -174,6 +192,9 @@ func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 	before := r.env.Now()
 	reply, err := memoryv1.NewMemoryServiceClient(conn).
 		BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
+	if code := status.Code(err); code == codes.PermissionDenied || code == codes.NotFound {
+		return ok("not compared: the key may not build a context of whom it likes")
+	}
 	if err != nil {
 		return failed("the server cannot build a context: "+faultText(err), "read the server's log")
 	}

@@ -39,10 +39,22 @@ func (r *run) explained(err error) error {
 	if st.Code() == codes.Unavailable && len(st.Details()) == 0 {
 		e.hint = "no server answers at " + r.Server + ": start one with strata serve, or name another with --server"
 	}
+	if st.Code() == codes.Unauthenticated {
+		e.hint = r.keyHint()
+	}
 	if st.Code() == codes.DeadlineExceeded {
 		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
 	}
 	return e
+}
+
+// keyHint is what to do where the server lets the caller in with none of its keys.
+func (r *run) keyHint() string {
+	if r.Key == "" && r.KeyFile == "" {
+		return "give the token of a key by STRATA_KEY or --key-file; an admin makes one with strata keys create"
+	}
+	return "the key that you gave is unknown, expired, revoked or of a suspended tenant: the server's log says which; " +
+		"strata keys list shows an admin the state of each"
 }
 
 // commandOf is the command that a line got as far as.

@@ -14,6 +14,9 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
 	served(t, cfg, func(server string) {
 		must(t, Env{}, "record", "ada", "old", "I am vegan", "--at", "2020-03-01T10:00:00Z", "--server", server)
+		must(t, Env{}, "record", "ada", "pinned", "keep this", "--at", "2020-03-01T10:00:00Z", "--server", server)
+		must(t, Env{}, "messages", "pin", "ada", "pinned", "1", "--server", server)
+		must(t, Env{}, "record", "ada", "pinned", "let this go", "--at", "2020-03-01T11:00:00Z", "--server", server)
 		must(t, Env{}, "record", "ada", "mixed", "long ago", "--at", "2020-03-02T10:00:00Z", "--server", server)
 		must(t, Env{}, "record", "ada", "mixed", "today", "--server", server)
 		if got := must(t, Env{}, "retention", "-o", "quiet", "--server", server); got != "" {
@@ -29,7 +32,7 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 		reports.Retention = config.RetentionReport
 		served(t, reports, func(server string) {
 			got := must(t, Env{}, "retention", "--server", server)
-			for _, want := range []string{"session old", "session age", "1 messages of session mixed", "message age"} {
+			for _, want := range []string{"session old", "session age", "1 messages of session mixed", "message age", "1 messages of session pinned"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("the list lacks %q:\n%s", want, got)
 				}
@@ -39,8 +42,11 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 	t.Run("the server erases it with what was learnt from it, and keeps the rest", func(t *testing.T) {
 		served(t, cfg, func(server string) {
 			until(t, func() bool { return must(t, Env{}, "retention", "-o", "quiet", "--server", server) == "" })
-			if got := must(t, Env{}, "sessions", "list", "ada", "-o", "quiet", "--server", server); strings.TrimSpace(got) != "mixed" {
+			if got := must(t, Env{}, "sessions", "list", "ada", "-o", "quiet", "--server", server); got != "mixed\npinned\n" {
 				t.Errorf("the sessions are %q", got)
+			}
+			if got := must(t, Env{}, "messages", "ada", "pinned", "--server", server); !strings.Contains(got, "keep this") || strings.Contains(got, "let this go") {
+				t.Errorf("the session with a pinned message has\n%s", got)
 			}
 			if got := must(t, Env{}, "messages", "ada", "mixed", "--server", server); strings.Contains(got, "long ago") || !strings.Contains(got, "today") {
 				t.Errorf("the messages are\n%s", got)

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/stratamem/strata/internal/config"
 )
 
 // root is the command line.
@@ -33,6 +36,8 @@ type root struct {
 	Restore    restoreCmd    `cmd:"" help:"Make the data file what a backup holds, without what was erased since."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the schemas of the configured stores up to date, without serving."`
 	Copy       copyCmd       `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
+	Keys       keysCmd       `cmd:"" help:"Make, list, rotate and revoke the keys that callers need."`
+	Tenants    tenantsCmd    `cmd:"" help:"List, suspend and resume tenants."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`
 	Health     healthCmd     `cmd:"" help:"Ask a server whether it serves; exit code 0 when it does."`
 	Config     configCmd     `cmd:"" help:"Show and check the server's configuration."`
@@ -44,15 +49,26 @@ type root struct {
 // options are the flags of every command.
 type options struct {
 	Server  string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The server to talk to."`
+	Key     string        `placeholder:"TOKEN" help:"The token of your key: see strata keys. A flag can be read by other users of the machine: set the variable or the file."`
+	KeyFile string        `name:"key-file" placeholder:"PATH" help:"The file that holds the token of your key."`
 	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
 	Wide    bool          `help:"Print tables as wide as they are; else they fit the terminal, or 80 columns."`
 	Timeout time.Duration `default:"30s" help:"The longest a command may wait for the server; in an import, one call."`
 }
 
-func isClientFlag(name string) bool { return name == "server" || name == "output" || name == "timeout" }
+// clientFlags are the names of the client's own flags.
+var clientFlags = []string{"server", "key", "key-file", "output", "timeout"}
+
+func isClientFlag(name string) bool { return slices.Contains(clientFlags, name) }
 
 // clientEnv are the environment variables of the client's own flags.
-func clientEnv() []string { return []string{"STRATA_SERVER", "STRATA_OUTPUT", "STRATA_TIMEOUT"} }
+func clientEnv() []string {
+	var names []string
+	for _, f := range clientFlags {
+		names = append(names, config.EnvName(f))
+	}
+	return names
+}
 
 // run is one run of a command.
 type run struct {

@@ -28,10 +28,10 @@ func TestScripts(t *testing.T) {
 }
 
 // startServer runs a real server over a file of the script's directory until the script ends, and tells the script's
-// commands where it is.
+// commands where it is. With the word keys it lets nobody in without one, and the script has its first.
 func startServer(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: server")
+	if neg || len(args) > 1 || len(args) == 1 && args[0] != "keys" {
+		ts.Fatalf("usage: server [keys]")
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = ts.MkAbs("strata.db"), "127.0.0.1:0", "127.0.0.1:0"
@@ -40,11 +40,14 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 		p.Summaries.Idle = 0 // no session is summarised in the midst of a script because time went by
 		cfg.Profiles[name] = p
 	}
-	addresses, stopped := make(chan [2]string), make(chan error, 1)
+	if len(args) == 1 {
+		cfg.Auth, cfg.BootstrapKey = config.AuthRequired, true
+	}
+	addresses, stopped := make(chan [3]string), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		stopped <- withServer(ctx, cfg, func(ctx context.Context, a *app.App) error {
-			addresses <- [2]string{a.Addr(), a.MetricsAddr()}
+			addresses <- [3]string{a.Addr(), a.MetricsAddr(), a.FirstKey()}
 			<-ctx.Done()
 			return nil
 		})
@@ -59,6 +62,9 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	case a := <-addresses:
 		ts.Setenv("STRATA_SERVER", a[0])
 		ts.Setenv("STRATA_METRICS_LISTEN", a[1])
+		if a[2] != "" {
+			ts.Setenv("STRATA_KEY", a[2])
+		}
 	case err := <-stopped:
 		stopped <- err
 		ts.Fatalf("start server: %v", err)

@@ -139,6 +139,9 @@ func printBanner(env Env, cfg config.Loaded, a *app.App) {
 		}
 		line(f.Name, state, f.Why)
 	}
+	if token := a.FirstKey(); token != "" {
+		fmt.Fprintf(w, "\nthe first key, of an admin; its token is stored nowhere and shown once:\n%s\n", token)
+	}
 	fmt.Fprintf(w, "\ntry  strata record ada s1 \"I am vegan\" --server %s\nstop with Ctrl-C\n", a.Addr())
 }
 

@@ -21,8 +21,10 @@ type Config struct {
 	Retention      string        `name:"retention" default:"erase" enum:"erase,report" help:"What becomes of what the profiles' retention lets go: erase (at the start and each hour), or report (strata retention lists it, and nothing is erased)."`
 	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the server: gRPC, gRPC-Web, Connect and HTTP with JSON on one port. Port 0 takes a free one."`
 	CORSOrigins    Names         `name:"cors-origins" placeholder:"ORIGIN,…" help:"The origins whose web pages may call over HTTP, such as https://app.example.org, divided by commas; * for all. Empty: no page may."`
-	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure."`
-	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything."`
+	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure or where auth is required."`
+	Auth           string        `name:"auth" default:"none" enum:"none,required" help:"Who may call: none (everybody who reaches the port, which is this machine alone) or required (who sends the token of a key: see strata keys; then the server may listen beyond loopback)."`
+	BootstrapKey   bool          `name:"bootstrap-key" default:"false" help:"Make a key of an admin at the start, where there is no key yet, and print its token once."`
+	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything. Metrics have none, whatever auth says."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
 	LogLevel       string        `name:"log-level" default:"info" enum:"debug,info,warn,error" help:"The least severity that is logged: debug, info, warn or error."`
 	LogFormat      string        `name:"log-format" default:"auto" enum:"auto,text,json" help:"How log lines look: text, json, or auto (text on a terminal, else json)."`
@@ -83,6 +85,9 @@ type Config struct {
 	Profiles       Profiles                   `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
 	Strategies     map[string]policy.Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
+
+// AuthRequired is the Auth of a server that lets nobody in without a credential.
+const AuthRequired = "required"
 
 // RetentionReport is the Retention of a server that erases nothing by itself.
 const RetentionReport = "report"

@@ -119,10 +119,15 @@ func (c Config) checkListen(fs *faults, key, address string) {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > math.MaxUint16 {
 		fs.add(key, "the port %q is not a number from 0 to 65535", port)
 	}
-	if !loopback(host) && !c.Insecure {
-		fs.add(key, "%q can be reached from other machines, and without authentication %s: "+
-			"listen on 127.0.0.1:%s, or set insecure to accept that", address, exposed(key), port)
+	if loopback(host) || c.Insecure || key == "listen" && c.Auth == AuthRequired {
+		return
 	}
+	way := "listen on 127.0.0.1:" + port
+	if key == "listen" {
+		way += ", set auth to required"
+	}
+	fs.add(key, "%q can be reached from other machines, and without authentication %s: %s, or set insecure to accept that",
+		address, exposed(key), way)
 }
 
 // checkHTTP checks who may call over HTTP.

@@ -11,14 +11,16 @@ type Kind int
 
 // The kinds.
 const (
-	KindInvalid      Kind = iota + 1 // the request is wrong: mend it
-	KindNotFound                     // there is no such thing
-	KindExists                       // the id is taken by something else
-	KindPrecondition                 // the state is not what the request expects
-	KindConflict                     // somebody was faster: read again and retry
-	KindExhausted                    // a quota or the disk is full, or too many large calls run
-	KindUnavailable                  // the store or a provider does not respond: retry later
-	KindInternal                     // a fault of the service
+	KindInvalid         Kind = iota + 1 // the request is wrong: mend it
+	KindNotFound                        // there is no such thing
+	KindExists                          // the id is taken by something else
+	KindPrecondition                    // the state is not what the request expects
+	KindConflict                        // somebody was faster: read again and retry
+	KindExhausted                       // a quota or the disk is full, or too many large calls run
+	KindUnavailable                     // the store or a provider does not respond: retry later
+	KindInternal                        // a fault of the service
+	KindUnauthenticated                 // the credential is missing or not good
+	KindDenied                          // the caller's role does not allow the call
 )
 
 // Reason is the stable, machine-readable cause of an error: ErrorReason of the API without its prefix.
@@ -53,6 +55,10 @@ const (
 	ReasonOverloaded       Reason = "OVERLOADED"
 	ReasonUserExists       Reason = "USER_EXISTS"
 	ReasonInternal         Reason = "INTERNAL"
+	ReasonUnauthenticated  Reason = "UNAUTHENTICATED"
+	ReasonRoleDenied       Reason = "ROLE_DENIED"
+	ReasonKeyNotFound      Reason = "KEY_NOT_FOUND"
+	ReasonKeyRevoked       Reason = "KEY_REVOKED"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,

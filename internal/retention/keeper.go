@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -220,11 +221,21 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 	var kept []keptSession
 	for _, s := range sessions {
 		p := k.o.Policies.RetentionOf(s.Profile)
+		one := keptSession{Session: s}
 		if isSessionDue(p, s, now) {
-			due = append(due, Due{Rule: RuleSessionAge, User: user, Session: s.Ref, Key: s.Key})
+			whole, left, err := k.unpinned(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			if whole || len(left) > 0 {
+				due = append(due, Due{Rule: RuleSessionAge, User: user, Session: s.Ref, Key: s.Key, Seqs: left})
+			}
+			if !whole {
+				one.due = left
+				kept = append(kept, one)
+			}
 			continue
 		}
-		one := keptSession{Session: s}
 		if p.Messages > 0 {
 			if one.due, err = k.old(ctx, p, s, now); err != nil {
 				return nil, err
@@ -274,6 +285,21 @@ func (k *Keeper) old(ctx context.Context, p policy.Retention, s memory.Session, 
 		return !end
 	})
 	return due, err
+}
+
+// unpinned reports whether no message of the session is pinned, so that it is due as a whole; else it returns the others.
+func (k *Keeper) unpinned(ctx context.Context, s memory.Session) (whole bool, due []memory.SeqRange, err error) {
+	whole = true
+	err = k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+		whole = whole && !slices.ContainsFunc(messages, func(m memory.Message) bool { return m.Pinned })
+		some, _ := firstMessages(messages, int64(len(messages)))
+		due = memory.Union(due, some)
+		return true
+	})
+	if whole {
+		due = nil
+	}
+	return whole, due, err
 }
 
 // pages calls each with the session's messages in order, until it returns false.

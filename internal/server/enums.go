@@ -3,6 +3,7 @@ package server
 import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
@@ -57,6 +58,12 @@ var (
 	extractModes = newEnum(map[memory.ExtractMode]memoryv1.ExtractMode{
 		memory.ExtractAllow: memoryv1.ExtractMode_EXTRACT_MODE_ALLOW,
 		memory.ExtractNone:  memoryv1.ExtractMode_EXTRACT_MODE_NONE,
+	})
+	keyRoles = newEnum(map[auth.Role]memoryv1.KeyRole{
+		auth.RoleAgent:    memoryv1.KeyRole_KEY_ROLE_AGENT,
+		auth.RoleUser:     memoryv1.KeyRole_KEY_ROLE_USER,
+		auth.RoleOperator: memoryv1.KeyRole_KEY_ROLE_OPERATOR,
+		auth.RoleAdmin:    memoryv1.KeyRole_KEY_ROLE_ADMIN,
 	})
 	imageDetails = newEnum(map[memory.ImageDetail]memoryv1.ImageDetail{
 		memory.ImageLow:  memoryv1.ImageDetail_IMAGE_DETAIL_LOW,

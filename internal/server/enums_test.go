@@ -59,7 +59,7 @@ func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
 	ofNoUser := converted(t, maintenanceNames)
 	erasures := map[number]bool{memoryv1.JobKind_JOB_KIND_ERASE.Number(): true}
 	for name, check := range map[string]func(*testing.T){
-		"Role": isWhole(roles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
+		"Role": isWhole(roles), "KeyRole": isWhole(keyRoles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
 		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
 		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
 		"SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),

@@ -81,6 +81,10 @@ func codeOf(k memory.Kind) codes.Code {
 		return codes.Unavailable
 	case memory.KindInternal:
 		return codes.Internal
+	case memory.KindUnauthenticated:
+		return codes.Unauthenticated
+	case memory.KindDenied:
+		return codes.PermissionDenied
 	}
 	return codes.Internal
 }

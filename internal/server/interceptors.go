@@ -17,9 +17,6 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
-// DefaultTenant is the tenant of every call while authentication is off.
-const DefaultTenant = "default"
-
 // HandlerTimeTrailer is the trailer that says how many microseconds a call took between its decoded request and its
 // reply, so that a client can tell the server's time from the network's.
 const HandlerTimeTrailer = "strata-handler-us"
@@ -27,22 +24,6 @@ const HandlerTimeTrailer = "strata-handler-us"
 // WaitingTimeTrailer is the trailer that says how many of those microseconds the call waited for other servers, such as
 // MongoDB, Milvus, Elasticsearch or an embedder; waits side by side count once.
 const WaitingTimeTrailer = "strata-waiting-us"
-
-type tenantKey struct{}
-
-// tenantOf returns the tenant that the interceptor set. Without one nothing may be read: a missing scope is an error.
-func tenantOf(ctx context.Context) string {
-	tenant, ok := ctx.Value(tenantKey{}).(string)
-	if !ok {
-		panic("no tenant in context: every RPC must pass the tenant interceptor")
-	}
-	return tenant
-}
-
-// withTenant sets the tenant of unauthenticated calls. No request field ever names one.
-func withTenant(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return next(context.WithValue(ctx, tenantKey{}, DefaultTenant), req)
-}
 
 // withDeadline caps how long a call may take; a shorter deadline of the client wins.
 func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {

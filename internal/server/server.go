@@ -21,6 +21,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/protocolmux"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/service"
@@ -45,6 +46,9 @@ type Options struct {
 	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
 	Log            *slog.Logger
 	Meter          Meter         // counts calls; nil for nobody
+	Verifier       auth.Verifier // says who calls; nil while authentication is off
+	Refusals       Refusals      // counts credentials that were refused; nil for nobody
+	Access         *service.Access
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
 	MaxConnections int           // open at once; further ones are closed
@@ -71,33 +75,39 @@ type connectionLimits struct {
 	patience time.Duration
 }
 
-// New makes a Server.
+// New makes a Server. It fails where nobody decided who may call a method.
 func New(o Options) (*Server, error) {
-	calls := &atomic.Int64{}
+	calls, g := &atomic.Int64{}, newGuard(o)
 	s := &Server{
-		grpc: grpc.NewServer(serverOptions(o, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
+		grpc: grpc.NewServer(serverOptions(o, g, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
 		gate: o.Gate, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
 	}
-	memoryv1.RegisterMemoryServiceServer(s.grpc, &memoryServer{
+	api := early{s.grpc, g}
+	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
 		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
 		eraser: o.Services.Eraser,
 	})
-	memoryv1.RegisterHistoryServiceServer(s.grpc, &historyServer{histories: o.Services.Histories})
-	memoryv1.RegisterFactServiceServer(s.grpc, &factServer{facts: o.Services.Facts, search: o.Services.Search})
-	memoryv1.RegisterSummaryServiceServer(s.grpc, &summaryServer{
+	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
+	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})
+	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{
 		summaries: o.Services.Summaries, editor: o.Services.SummaryEditor, eraser: o.Services.Eraser,
 	})
-	memoryv1.RegisterUserServiceServer(s.grpc, &userServer{
+	memoryv1.RegisterUserServiceServer(api, &userServer{
 		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
 	})
-	memoryv1.RegisterWorkServiceServer(s.grpc, &workServer{
+	memoryv1.RegisterWorkServiceServer(api, &workServer{
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
-	memoryv1.RegisterMaintenanceServiceServer(s.grpc, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
+	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
 	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
+	}
+	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil {
+		return nil, err
 	}
 	if o.HTTP == nil {
 		return s, nil
@@ -113,7 +123,7 @@ func New(o Options) (*Server, error) {
 // Busy reports whether calls are being answered.
 func (s *Server) Busy() bool { return s.calls.Load() > 0 }
 
-func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
+func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption {
 	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec(a)),
@@ -123,9 +133,9 @@ func serverOptions(o Options, calls *atomic.Int64) []grpc.ServerOption {
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, withWellFormed, withTenant,
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, g.unary, withWellFormed,
 			withDeadline(o.RequestTimeout), a.withReplies, a.withHeavy),
-		grpc.StreamInterceptor(a.streams(calls, meterOf(o), o.Log)),
+		grpc.StreamInterceptor(a.streams(calls, g, meterOf(o), o.Log)),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))

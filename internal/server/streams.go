@@ -34,6 +34,7 @@ func (s stream) Context() context.Context { return s.ctx }
 type admittedStream struct {
 	stream
 	admitted *admitted
+	guard    *guard
 
 	mu    sync.Mutex // a handler may receive beside its own work, and return before that has ended
 	held  func()     // of the message that was received last
@@ -43,8 +44,8 @@ type admittedStream struct {
 }
 
 // streams is what the interceptors of other calls are to streaming ones, from the outside in: they are counted, told to the
-// meter, get their errors mapped and a tenant, and end after longestStream.
-func (a *admitted) streams(calls *atomic.Int64, meter Meter, log *slog.Logger) grpc.StreamServerInterceptor {
+// meter, get their errors mapped and a principal, and end after longestStream.
+func (a *admitted) streams(calls *atomic.Int64, g *guard, meter Meter, log *slog.Logger) grpc.StreamServerInterceptor {
 	return func(srv any, in grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		if !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") { // health and reflection, which may be watched for ever
 			return next(srv, in)
@@ -52,11 +53,17 @@ func (a *admitted) streams(calls *atomic.Int64, meter Meter, log *slog.Logger) g
 		calls.Add(1)
 		defer calls.Add(-1)
 		start := time.Now()
-		ctx, cancel := context.WithTimeout(context.WithValue(in.Context(), tenantKey{}, DefaultTenant), longestStream)
+		ctx, cancel := context.WithTimeout(in.Context(), longestStream)
 		defer cancel()
-		s := &admittedStream{stream: stream{in, ctx}, admitted: a, held: func() {}}
-		err := safegroup.Contain(func() error { return next(srv, s) })
-		s.end()
+		err := safegroup.Contain(func() error {
+			by, err := g.admit(ctx, info.FullMethod)
+			if err != nil {
+				return err
+			}
+			s := &admittedStream{stream: stream{in, by}, admitted: a, guard: g, held: func() {}}
+			defer s.end()
+			return next(srv, s)
+		})
 		if err != nil {
 			err = streamStatus(ctx, log, info.FullMethod, time.Since(start), err)
 		}
@@ -104,7 +111,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 	if fault, bad := decodeFault(p); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
 	}
-	return nil
+	return s.guard.confine(s.ctx, p)
 }
 
 // hold gives back what was held, and keeps another release in its place: of a call that is over it is called at once.

@@ -48,6 +48,9 @@ func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersReque
 		return nil, err
 	}
 	q.After = string(last)
+	if bound := principalOf(ctx).UserID; bound != "" {
+		return s.listOnly(ctx, memory.UserRef{Tenant: q.Tenant, UserID: bound})
+	}
 	page, more, err := s.users.ListUsers(ctx, q)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,18 @@ func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersReque
 		out.NextPageToken = pageToken(req, []byte(page[len(page)-1].Ref.UserID))
 	}
 	return out, nil
+}
+
+// listOnly is the list for a principal that is bound to a user: that one, once it is stored.
+func (s *userServer) listOnly(ctx context.Context, ref memory.UserRef) (*memoryv1.ListUsersResponse, error) {
+	user, err := s.users.User(ctx, ref)
+	if memory.IsGone(err) {
+		return &memoryv1.ListUsersResponse{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.ListUsersResponse{Users: []*memoryv1.User{userProto(user)}}, nil
 }
 
 func (s *userServer) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserRequest) (*memoryv1.UpdateUserResponse, error) {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
@@ -147,7 +148,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 		c.fault("user_id", "is required with session_id: a session is one of a user")
 	}
 	q.Kinds = c.jobKinds("kinds", req.GetKinds())
-	if q.UserID == "" {
+	if q.UserID == "" && q.Tenant == auth.DefaultTenant { // they are about all tenants
 		q.Maintenance = maintenanceKinds(req.GetKinds())
 	}
 	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0

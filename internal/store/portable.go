@@ -17,6 +17,7 @@ type Source interface {
 	// QuarantineCounts must return how many operations were ever refused, by reason.
 	QuarantineCounts(ctx context.Context) (map[string]int64, error)
 	Secrets
+	Keys
 	Exporter
 }
 
@@ -80,6 +81,8 @@ type Target interface {
 	// ImportFenceSecret must store the secret, in place of another while no user is stored. It must fail when there is
 	// another and a user.
 	ImportFenceSecret(ctx context.Context, secret []byte) error
+	// ImportKey must store the API key as it is, with all its times, unless there is one with the id, which must stay.
+	ImportKey(ctx context.Context, k Key) error
 	// Import must store records of one user with the keys they have; the user's own record must come before all others.
 	// Importing again, in whole or in part, must be harmless. Turns with messages arrive pending for the search index, and
 	// everything arrives pending for the views. A user whose import was begun and not ended must not be served: every method

@@ -34,6 +34,7 @@ type PrimaryStore interface {
 	Leases
 	Clock
 	Secrets
+	Keys
 	Checker
 	Close() error
 }

@@ -44,6 +44,9 @@ func (c Copy) Run(ctx context.Context) (Progress, error) {
 	if err := c.secret(ctx); err != nil {
 		return p, err
 	}
+	if err := c.access(ctx); err != nil {
+		return p, err
+	}
 	tenants, err := c.From.Tenants(ctx)
 	if err != nil {
 		return p, fmt.Errorf("list tenants: %w", err)
@@ -84,6 +87,49 @@ func (c Copy) secret(ctx context.Context) error {
 		return fmt.Errorf("store the secret of fences: %w", err)
 	}
 	return nil
+}
+
+// access copies the API keys of all tenants, and which tenants are suspended.
+func (c Copy) access(ctx context.Context) error {
+	for after := ""; ; {
+		tenants, err := c.From.ListTenants(ctx, store.TenantQuery{After: after, Limit: copyPage})
+		if err != nil {
+			return fmt.Errorf("list tenants: %w", err)
+		}
+		for _, t := range tenants {
+			if err := c.keys(ctx, t.ID); err != nil {
+				return err
+			}
+			if t.SuspendTime.IsZero() {
+				continue
+			}
+			if _, err := c.To.SuspendTenant(ctx, t.ID, t.SuspendTime); err != nil {
+				return fmt.Errorf("suspend a tenant: %w", err)
+			}
+		}
+		if len(tenants) < copyPage {
+			return nil
+		}
+		after = tenants[len(tenants)-1].ID
+	}
+}
+
+func (c Copy) keys(ctx context.Context, tenant string) error {
+	for after := ""; ; {
+		keys, err := c.From.ListKeys(ctx, store.KeyQuery{Tenant: tenant, After: after, Limit: copyPage})
+		if err != nil {
+			return fmt.Errorf("list keys: %w", err)
+		}
+		for _, k := range keys {
+			if err := c.To.ImportKey(ctx, k); err != nil {
+				return fmt.Errorf("copy key %s: %w", k.ID, err)
+			}
+		}
+		if len(keys) < copyPage {
+			return nil
+		}
+		after = keys[len(keys)-1].ID
+	}
 }
 
 // copyPage is how many users are listed at once.

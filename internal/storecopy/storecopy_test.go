@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -269,4 +270,28 @@ func BenchmarkCopy(b *testing.B) {
 		records += p.Records
 	}
 	b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
+}
+
+func TestACopyHasTheKeysAndTheSuspendedTenants(t *testing.T) {
+	c, ctx := newCopying(t), t.Context()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ref := store.KeyRef{Tenant: "lonely", ID: "copied"}
+	key := store.Key{ID: "copied", Tenant: "lonely", Role: "user", UserID: "ada", Hash: store.KeyHash{1}, CreateTime: at, ExpireTime: at.Add(time.Hour)}
+	if err := c.from.CreateKey(ctx, key); err != nil {
+		t.Fatal(err)
+	}
+	done[store.Key](t)(c.from.RotateKey(ctx, store.KeyRotation{KeyRef: ref, Hash: store.KeyHash{2}, OldUntil: at}))
+	done[store.Key](t)(c.from.RevokeKey(ctx, ref, at))
+	if err := c.from.NoteKeyUse(ctx, "copied", at); err != nil {
+		t.Fatal(err)
+	}
+	done[store.Tenant](t)(c.from.SuspendTenant(ctx, "closed", at))
+	c.mustRun()
+	c.mustRun()
+	if diff := cmp.Diff(done[store.Key](t)(c.from.Key(ctx, "copied")), done[store.Key](t)(c.to.Key(ctx, "copied"))); diff != "" {
+		t.Errorf("the key (-source +target):\n%s", diff)
+	}
+	if got := done[store.Tenant](t)(c.to.Tenant(ctx, "closed")).SuspendTime; !got.Equal(at) {
+		t.Errorf("the tenant is suspended since %v", got)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
 )
 
 // CallRefused implements admission.Meter.
@@ -11,9 +12,17 @@ func (r *Recorder) CallRefused(cause admission.Cause) {
 	r.callsRefused.WithLabelValues(string(cause)).Inc()
 }
 
+// CredentialRefused implements server.Refusals.
+func (r *Recorder) CredentialRefused(cause auth.Cause) {
+	r.credentials.WithLabelValues(string(cause)).Inc()
+}
+
 // WatchCalls adds what large calls hold and how many wait, asked whenever metrics are read. Each cause of a refusal is
 // there from the start, so that a metric is 0 and not missing.
 func (r *Recorder) WatchCalls(stats func() admission.Stats) {
+	for _, c := range auth.Causes() {
+		r.credentials.WithLabelValues(string(c))
+	}
 	for _, c := range admission.Causes() {
 		r.callsRefused.WithLabelValues(string(c))
 	}

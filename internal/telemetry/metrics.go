@@ -36,6 +36,7 @@ type metrics struct {
 	policySaved      *prometheus.CounterVec
 	providers        *prometheus.GaugeVec
 	callsRefused     *prometheus.CounterVec
+	credentials      *prometheus.CounterVec
 }
 
 func newMetrics() metrics {
@@ -110,6 +111,7 @@ func newMetrics() metrics {
 			"outcome",
 		),
 		policySaved: counters("strata_policy_saved_tokens_total", "Tokens that stages of context policies took away.", "call", "stage"),
+		credentials: counters("strata_credentials_refused_total", "Calls without a credential that is good, by the cause.", "cause"),
 		callsRefused: counters(
 			"strata_calls_refused_total",
 			"Large calls that were refused and connections that were closed, by the cause.",
@@ -155,6 +157,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.policySaved,
 		m.providers,
 		m.callsRefused,
+		m.credentials,
 	)
 }
 

@@ -87,6 +87,14 @@ const (
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
 	// ALREADY_EXISTS: ImportUser found the user in place already; nothing was imported.
 	ErrorReason_ERROR_REASON_USER_EXISTS ErrorReason = 28
+	// UNAUTHENTICATED: the call came without a credential, or with one that is not good. Why is in the server's log alone.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 29
+	// PERMISSION_DENIED: the role of the credential does not allow the call.
+	ErrorReason_ERROR_REASON_ROLE_DENIED ErrorReason = 30
+	// NOT_FOUND: the tenant has no such key.
+	ErrorReason_ERROR_REASON_KEY_NOT_FOUND ErrorReason = 31
+	// FAILED_PRECONDITION: the key is revoked.
+	ErrorReason_ERROR_REASON_KEY_REVOKED ErrorReason = 32
 )
 
 // Enum value maps for ErrorReason.
@@ -120,6 +128,10 @@ var (
 		25: "ERROR_REASON_CHECK_REFUSED",
 		27: "ERROR_REASON_OVERLOADED",
 		28: "ERROR_REASON_USER_EXISTS",
+		29: "ERROR_REASON_UNAUTHENTICATED",
+		30: "ERROR_REASON_ROLE_DENIED",
+		31: "ERROR_REASON_KEY_NOT_FOUND",
+		32: "ERROR_REASON_KEY_REVOKED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -150,6 +162,10 @@ var (
 		"ERROR_REASON_CHECK_REFUSED":      25,
 		"ERROR_REASON_OVERLOADED":         27,
 		"ERROR_REASON_USER_EXISTS":        28,
+		"ERROR_REASON_UNAUTHENTICATED":    29,
+		"ERROR_REASON_ROLE_DENIED":        30,
+		"ERROR_REASON_KEY_NOT_FOUND":      31,
+		"ERROR_REASON_KEY_REVOKED":        32,
 	}
 )
 
@@ -184,7 +200,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb9\a\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb7\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -214,7 +230,11 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1fERROR_REASON_JOB_NOT_REVERTIBLE\x10\x1a\x12\x1e\n" +
 	"\x1aERROR_REASON_CHECK_REFUSED\x10\x19\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x10\x1b\x12\x1c\n" +
-	"\x18ERROR_REASON_USER_EXISTS\x10\x1c\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x18ERROR_REASON_USER_EXISTS\x10\x1c\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x1d\x12\x1c\n" +
+	"\x18ERROR_REASON_ROLE_DENIED\x10\x1e\x12\x1e\n" +
+	"\x1aERROR_REASON_KEY_NOT_FOUND\x10\x1f\x12\x1c\n" +
+	"\x18ERROR_REASON_KEY_REVOKED\x10 \"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

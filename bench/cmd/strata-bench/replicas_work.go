@@ -17,10 +17,10 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 )
@@ -377,7 +377,7 @@ func (w *workLoad) reportFacts(ctx context.Context, o options) error {
 func (w *workLoad) reportSummaries(ctx context.Context, o options, st *mongostore.Store) error {
 	torn := 0
 	for s := range remarkSessions {
-		user := memory.UserRef{Tenant: server.DefaultTenant, UserID: remarkUser(s)}
+		user := memory.UserRef{Tenant: auth.DefaultTenant, UserID: remarkUser(s)}
 		nodes, err := st.LeavesBetween(ctx, store.LeafQuery{User: user})
 		if err != nil {
 			return fmt.Errorf("read the summaries: %w", err)

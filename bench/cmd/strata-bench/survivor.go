@@ -14,9 +14,9 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
@@ -103,7 +103,7 @@ func (v *survivor) bury(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	for s := range remarkSessions {
-		user := memory.UserRef{Tenant: server.DefaultTenant, UserID: remarkUser(s)}
+		user := memory.UserRef{Tenant: auth.DefaultTenant, UserID: remarkUser(s)}
 		nodes, err := st.LeavesBetween(ctx, store.LeafQuery{User: user})
 		if err != nil {
 			return fmt.Errorf("read the summaries of a killed server: %w", err)

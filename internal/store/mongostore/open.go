@@ -51,6 +51,7 @@ type Store struct {
 	*feedStore
 	*userStore
 	*shared
+	*keyStore
 	*archive
 
 	closing sync.Once
@@ -72,6 +73,7 @@ type core struct {
 	nodes, summaryRevisions         *mongo.Collection
 	erasures                        *mongo.Collection
 	meta, leases                    *mongo.Collection
+	apiKeys, tenants                *mongo.Collection
 
 	clock serverClock
 }
@@ -129,6 +131,9 @@ type userStore struct{ *core }
 
 // shared implements store.Leases and store.Secrets: what servers on one database agree on.
 type shared struct{ *core }
+
+// keyStore implements store.Keys.
+type keyStore struct{ *core }
 
 // archive implements store.Source, store.Target and store.Imports: export and import of users.
 type archive struct {
@@ -192,6 +197,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		factVectors: db.Collection("fact_vectors"), embeddings: db.Collection("embeddings"),
 		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
 		erasures: db.Collection("erasures"), meta: db.Collection("meta"), leases: db.Collection("leases"),
+		apiKeys: db.Collection("api_keys"), tenants: db.Collection("tenants"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
@@ -205,7 +211,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, transcript: transcript, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
-		userStore:    &userStore{c}, shared: &shared{c},
+		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }

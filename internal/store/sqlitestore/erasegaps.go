@@ -11,9 +11,10 @@ import (
 // nothing of the copies (sqlite3.c: rebuildPage). So a sweep ends with the rooms of the whole file, after all rows are deleted.
 // The layout is https://www.sqlite.org/fileformat2.html#b_tree_pages; sqlite_dbpage reads and writes pages.
 const (
-	pagesRead    = 512 // looked at in one read
-	pagesWritten = 64  // in one write, so that writes of others wait for some milliseconds
-	firstHeader  = 100 // bytes before the first page's own header
+	pagesRead    = 512     // looked at in one read
+	pagesWritten = 64      // in one write, so that writes of others wait for some milliseconds
+	firstHeader  = 100     // bytes before the first page's own header
+	mostPages    = 1 << 24 // a larger file has pages of other kinds that begin as a b-tree's do: its rooms are left as they are
 )
 
 // clearGaps overwrites the room between the cells of every page that is not zero.
@@ -21,7 +22,7 @@ func (s *core) clearGaps(ctx context.Context) error {
 	for next, last := int64(1), int64(1); next <= last; next += pagesRead {
 		var dirty []int64
 		err := s.read(ctx, "look at pages", func(c *conn) (err error) {
-			if last, err = pageCount(c); err != nil {
+			if last, err = pageCount(c); err != nil || last >= mostPages {
 				return err
 			}
 			for no := next; no < next+pagesRead && no <= last; no++ {
@@ -37,6 +38,9 @@ func (s *core) clearGaps(ctx context.Context) error {
 		})
 		if err != nil {
 			return err
+		}
+		if last >= mostPages {
+			return nil
 		}
 		for some := range slices.Chunk(dirty, pagesWritten) {
 			if err := s.write(ctx, "overwrite rooms of pages", func(c *conn) error { return clearPages(c, some) }); err != nil {
@@ -79,9 +83,8 @@ func filePage(c *conn, no int64) (page []byte, err error) {
 	return page, err
 }
 
-// gapOf is the room between the cells' list and the cells of a b-tree's page; nil of every other page. Those begin with the number of
-// another page, whose first byte is 0 in every file of less than 64 GiB; beyond that, such a page is taken for a b-tree's only where
-// what follows fits one.
+// gapOf is the room between the cells' list and the cells of a b-tree's page; nil of every other page: those begin with the number of
+// another page, whose first byte is 0 where there are less than mostPages.
 func gapOf(no int64, page []byte) []byte {
 	start := 0
 	if no == 1 {

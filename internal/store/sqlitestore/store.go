@@ -43,6 +43,7 @@ type Store struct {
 	*feedStore
 	*userStore
 	*shared
+	*keyStore
 	*archive
 
 	lock    *fileLock
@@ -74,6 +75,7 @@ type (
 	feedStore    struct{ *core } // implements store.ChangeFeed
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
+	keyStore     struct{ *core } // implements store.Keys
 	archive      struct{ *core } // implements store.Exporter and store.Imports
 )
 
@@ -136,7 +138,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
-		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, archive: &archive{c}, lock: lock, anchor: anchor,
+		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, archive: &archive{c}, lock: lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil

@@ -67,6 +67,7 @@ func Fill(t *testing.T, s store.PrimaryStore) {
 	useWork(t, s)
 	useFacts(t, s)
 	useSummaries(t, s)
+	useKeys(t, s)
 	useFeeds(t, s)
 }
 

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/service"
+)
+
+// newAccess makes what handles keys and returns what verifies callers, nil while authentication is off. Where it is asked for it makes
+// the first key.
+func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
+	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
+	tenants := auth.NewTenants(auth.Chain{a.keys}, a.store, a.store.Now)
+	a.access = service.NewAccess(service.AccessOptions{
+		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: tenants.Forget,
+	})
+	if a.cfg.BootstrapKey {
+		first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
+		token, err := a.access.CreateFirstKey(ctx, first)
+		if err != nil {
+			return nil, fmt.Errorf("make the first key: %w", err)
+		}
+		a.firstKey = token
+	}
+	if a.cfg.Auth != config.AuthRequired {
+		return nil, nil
+	}
+	return tenants, nil
+}
+
+// FirstKey is the token of the key that this start made because bootstrap-key asked for it and there was none; "" otherwise. It is
+// shown to whoever started the server, and kept nowhere.
+func (a *App) FirstKey() string { return a.firstKey }
+
+func (a *App) authentication() Feature {
+	if a.cfg.Auth == config.AuthRequired {
+		return Feature{Name: "authentication", On: true, Why: "every call needs a key of strata keys create"}
+	}
+	return Feature{
+		Name: "authentication", On: false,
+		Why: "every caller may do everything in the tenant " + auth.DefaultTenant + ": set auth to required",
+	}
+}

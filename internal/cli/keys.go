@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// keysCmd groups the commands about API keys.
+type keysCmd struct {
+	Create keysCreateCmd `cmd:"" help:"Make a key and print its token, once."`
+	List   keysListCmd   `cmd:"" help:"List the keys, without their tokens."`
+	Rotate keysRotateCmd `cmd:"" help:"Give a key a new token; the old one is good for a while still."`
+	Revoke keysRevokeCmd `cmd:"" help:"End a key for good."`
+}
+
+// tenantFlag names the tenant that a key is of.
+type tenantFlag struct {
+	Tenant string `placeholder:"NAME" help:"The tenant; that of your own key without. Only admins of the tenant default may name another one."`
+}
+
+type keysCreateCmd struct {
+	Role string        `required:"" enum:"agent,user,operator,admin" placeholder:"ROLE" help:"What the key may do: agent (record, read, correct), user (that, export and erase, of one user), operator (background work) or admin (everything in the tenant)."`
+	User string        `placeholder:"USER" help:"The one user that the key may act for. Required with user, allowed with agent."`
+	Name string        `placeholder:"TEXT" help:"A name for people."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"How long the key is good, such as 720h; for ever without."`
+	tenantFlag
+}
+
+// Run makes the key.
+func (c *keysCreateCmd) Run(r *run) error {
+	req := &memoryv1.CreateKeyRequest{
+		Tenant: c.Tenant, Role: memoryv1.KeyRole(memoryv1.KeyRole_value["KEY_ROLE_"+strings.ToUpper(c.Role)]), UserId: c.User, Name: c.Name,
+	}
+	if c.TTL != 0 {
+		req.Ttl = durationpb.New(c.TTL)
+	}
+	var reply *memoryv1.CreateKeyResponse
+	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+		reply, err = client.CreateKey(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
+}
+
+func (r *run) callKeys(f func(context.Context, memoryv1.KeyServiceClient) error) error {
+	return callOn(r, memoryv1.NewKeyServiceClient, f)
+}
+
+// tokenViews show a token. It stands alone on stdout where a program reads it.
+func (r *run) tokenViews(k *memoryv1.Key, token string) views {
+	return views{
+		table: func(w io.Writer) {
+			r.fields(w, append(keyFields(k), []string{"token", token}))
+			fmt.Fprintln(r.env.Stderr, "keep the token now: it is stored nowhere and shown once; give it to clients as STRATA_KEY or --key-file")
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, token) },
+	}
+}
+
+func keyRoleName(r memoryv1.KeyRole) string {
+	return strings.ToLower(strings.TrimPrefix(r.String(), "KEY_ROLE_"))
+}
+
+func keyFields(k *memoryv1.Key) [][]string {
+	fields := [][]string{
+		{"key", k.GetKeyId()}, {"tenant", oneLine(k.GetTenant())}, {"role", keyRoleName(k.GetRole())}, {"user", oneLine(k.GetUserId())},
+		{"name", oneLine(k.GetName())}, {"created", clock(k.GetCreateTime())},
+	}
+	if k.GetExpireTime() != nil {
+		fields = append(fields, []string{"expires", clock(k.GetExpireTime())})
+	}
+	if k.GetOldTokenExpireTime() != nil {
+		fields = append(fields, []string{"old token good until", clock(k.GetOldTokenExpireTime())})
+	}
+	if k.GetRevokeTime() != nil {
+		fields = append(fields, []string{"revoked", clock(k.GetRevokeTime())})
+	}
+	return fields
+}
+
+type keysListCmd struct {
+	Limit int `default:"50" help:"The most keys to list; 0 for all."`
+	tenantFlag
+}
+
+// Run prints the keys.
+func (c *keysListCmd) Run(r *run) error {
+	all := &memoryv1.ListKeysResponse{}
+	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
+			page, err := client.ListKeys(ctx, &memoryv1.ListKeysRequest{Tenant: c.Tenant, PageSize: size, PageToken: token})
+			all.Keys = append(all.Keys, page.GetKeys()...)
+			return len(all.Keys), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			var rows [][]string
+			for _, k := range all.GetKeys() {
+				rows = append(rows, []string{
+					k.GetPrefix(), keyRoleName(k.GetRole()), r.keyState(k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
+				})
+			}
+			r.table(w, slices.Concat(whole.columns("prefix", "role", "state"), spare.columns("last used"), cut.columns("user", "name")), rows)
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, k := range all.GetKeys() {
+				fmt.Fprintln(w, k.GetKeyId())
+			}
+		},
+	})
+}
+
+// keyState says whether the key is good.
+func (r *run) keyState(k *memoryv1.Key) string {
+	switch {
+	case k.GetRevokeTime() != nil:
+		return "revoked"
+	case k.GetExpireTime() == nil:
+		return "good"
+	case !r.env.Now().Before(k.GetExpireTime().AsTime()):
+		return "expired"
+	}
+	return "good until " + clock(k.GetExpireTime())
+}
+
+type keysRotateCmd struct {
+	Key   string        `arg:"" help:"The key's id."`
+	Grace time.Duration `default:"24h" help:"How long the old token is good still; 0 to end it now."`
+	tenantFlag
+}
+
+// Run gives the key a new token.
+func (c *keysRotateCmd) Run(r *run) error {
+	var reply *memoryv1.RotateKeyResponse
+	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+		reply, err = client.RotateKey(ctx, &memoryv1.RotateKeyRequest{
+			Tenant: c.Tenant, KeyId: keyIDOf(c.Key), Grace: durationpb.New(c.Grace),
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
+}
+
+// keyIDOf takes the prefix that keys list shows for the id.
+func keyIDOf(s string) string {
+	id, isPrefix := strings.CutPrefix(s, "strata_")
+	if !isPrefix {
+		return s
+	}
+	return strings.TrimSuffix(id, "_")
+}
+
+type keysRevokeCmd struct {
+	Key string `arg:"" help:"The key's id."`
+	tenantFlag
+}
+
+// Run ends the key.
+func (c *keysRevokeCmd) Run(r *run) error {
+	var reply *memoryv1.RevokeKeyResponse
+	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+		reply, err = client.RevokeKey(ctx, &memoryv1.RevokeKeyRequest{Tenant: c.Tenant, KeyId: keyIDOf(c.Key)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply.GetKey(), views{
+		table: func(w io.Writer) { r.fields(w, keyFields(reply.GetKey())) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetKey().GetKeyId()) },
+	})
+}
+
+// tenantsCmd groups the commands about tenants.
+type tenantsCmd struct {
+	List    tenantsListCmd    `cmd:"" help:"List the tenants that have a user or a key, or are suspended."`
+	Suspend tenantsSuspendCmd `cmd:"" help:"Refuse every call of a tenant until it is resumed; what is stored stays."`
+	Resume  tenantsResumeCmd  `cmd:"" help:"Let a tenant call again."`
+}
+
+func (r *run) callTenants(f func(context.Context, memoryv1.TenantServiceClient) error) error {
+	return callOn(r, memoryv1.NewTenantServiceClient, f)
+}
+
+type tenantsListCmd struct {
+	Limit int `default:"50" help:"The most tenants to list; 0 for all."`
+}
+
+// Run prints the tenants.
+func (c *tenantsListCmd) Run(r *run) error {
+	all := &memoryv1.ListTenantsResponse{}
+	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
+			page, err := client.ListTenants(ctx, &memoryv1.ListTenantsRequest{PageSize: size, PageToken: token})
+			all.Tenants = append(all.Tenants, page.GetTenants()...)
+			return len(all.Tenants), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows(all.GetTenants()))
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, t := range all.GetTenants() {
+				fmt.Fprintln(w, t.GetTenant())
+			}
+		},
+	})
+}
+
+func tenantRows(all []*memoryv1.Tenant) [][]string {
+	var rows [][]string
+	for _, t := range all {
+		rows = append(rows, []string{clock(t.GetSuspendTime()), oneLine(t.GetTenant())})
+	}
+	return rows
+}
+
+func (r *run) showTenant(t *memoryv1.Tenant) error {
+	return r.show(t, views{
+		table: func(w io.Writer) {
+			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows([]*memoryv1.Tenant{t}))
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, t.GetTenant()) },
+	})
+}
+
+type tenantsSuspendCmd struct {
+	Tenant string `arg:"" help:"The tenant."`
+}
+
+// Run suspends the tenant.
+func (c *tenantsSuspendCmd) Run(r *run) error {
+	var reply *memoryv1.SuspendTenantResponse
+	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+		reply, err = client.SuspendTenant(ctx, &memoryv1.SuspendTenantRequest{Tenant: c.Tenant})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showTenant(reply.GetTenant())
+}
+
+type tenantsResumeCmd struct {
+	Tenant string `arg:"" help:"The tenant."`
+}
+
+// Run resumes the tenant.
+func (c *tenantsResumeCmd) Run(r *run) error {
+	var reply *memoryv1.ResumeTenantResponse
+	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+		reply, err = client.ResumeTenant(ctx, &memoryv1.ResumeTenantRequest{Tenant: c.Tenant})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showTenant(reply.GetTenant())
+}

@@ -1,0 +1,234 @@
+package mongostore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/stratamem/strata/internal/store"
+)
+
+// firstKeyID is the document of meta that names the key which CreateFirstKey stored.
+const firstKeyID = "first-key"
+
+// keyDoc is an API key. Times that are not set are not stored.
+type keyDoc struct {
+	ID       string `bson:"_id"`
+	Tenant   string `bson:"tenant"`
+	Role     string `bson:"role"`
+	UserID   string `bson:"user_id,omitempty"`
+	Name     string `bson:"name,omitempty"`
+	Hash     []byte `bson:"hash"`
+	Old      []byte `bson:"old_hash,omitempty"`
+	OldUntil int64  `bson:"old_until,omitempty"`
+	Created  int64  `bson:"create_time"`
+	Expires  int64  `bson:"expire_time,omitempty"`
+	Revoked  int64  `bson:"revoke_time,omitempty"`
+	Used     int64  `bson:"use_time,omitempty"`
+}
+
+func keyDocOf(k store.Key) keyDoc {
+	d := keyDoc{
+		ID: k.ID, Tenant: k.Tenant, Role: k.Role, UserID: k.UserID, Name: k.Name, Hash: k.Hash[:], Created: micros(k.CreateTime),
+		Expires: microsOrZero(k.ExpireTime), OldUntil: microsOrZero(k.OldUntil),
+		Revoked: microsOrZero(k.RevokeTime), Used: microsOrZero(k.UseTime),
+	}
+	if !k.OldUntil.IsZero() {
+		d.Old = k.Old[:]
+	}
+	return d
+}
+
+// microsOrZero is micros for times that may be unset.
+func microsOrZero(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t)
+}
+
+func (d keyDoc) key() store.Key {
+	k := store.Key{
+		ID: d.ID, Tenant: d.Tenant, Role: d.Role, UserID: d.UserID, Name: d.Name, OldUntil: orZero(d.OldUntil),
+		CreateTime: orZero(d.Created), ExpireTime: orZero(d.Expires), RevokeTime: orZero(d.Revoked), UseTime: orZero(d.Used),
+	}
+	copy(k.Hash[:], d.Hash)
+	copy(k.Old[:], d.Old)
+	return k
+}
+
+type tenantDoc struct {
+	ID        string `bson:"_id"`
+	Suspended int64  `bson:"suspend_time"`
+}
+
+// CreateKey implements store.Keys.
+func (s *keyStore) CreateKey(ctx context.Context, k store.Key) error {
+	_, err := s.apiKeys.InsertOne(ctx, keyDocOf(k))
+	if mongo.IsDuplicateKeyError(err) {
+		return store.Contention("the id of the key is taken")
+	}
+	return s.failed("create key", err)
+}
+
+// ImportKey implements store.Target.
+func (s *keyStore) ImportKey(ctx context.Context, k store.Key) error {
+	_, err := s.apiKeys.InsertOne(ctx, keyDocOf(k))
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return s.failed("import key", err)
+}
+
+// CreateFirstKey implements store.Keys: of those who find no key and insert theirs, who inserts the document of meta has the first,
+// and the others take theirs back.
+func (s *keyStore) CreateFirstKey(ctx context.Context, k store.Key) (bool, error) {
+	switch err := s.apiKeys.FindOne(ctx, bson.D{}, options.FindOne().SetProjection(eq("_id", 1))).Err(); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, mongo.ErrNoDocuments):
+		return false, s.failed("look for keys", err)
+	}
+	if err := s.CreateKey(ctx, k); err != nil {
+		return false, err
+	}
+	_, err := s.meta.InsertOne(ctx, eq("_id", firstKeyID, "value", k.ID))
+	if err == nil {
+		return true, nil
+	}
+	_, undone := s.apiKeys.DeleteOne(ctx, eq("_id", k.ID))
+	if mongo.IsDuplicateKeyError(err) {
+		return false, s.failed("take back a key", undone)
+	}
+	return false, s.failed("create the first key", errors.Join(err, undone))
+}
+
+// Key implements store.Keys.
+func (s *keyStore) Key(ctx context.Context, id string) (store.Key, error) {
+	return s.oneKey(ctx, eq("_id", id), id)
+}
+
+func (s *keyStore) oneKey(ctx context.Context, filter bson.D, id string) (store.Key, error) {
+	var d keyDoc
+	err := s.apiKeys.FindOne(ctx, filter).Decode(&d)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return store.Key{}, store.KeyNotFound(id)
+	}
+	return d.key(), s.failed("read key", err)
+}
+
+// ListKeys implements store.Keys.
+func (s *keyStore) ListKeys(ctx context.Context, q store.KeyQuery) ([]store.Key, error) {
+	filter := eq("tenant", q.Tenant, "_id", eq("$gt", q.After))
+	docs, err := readAll[keyDoc](ctx, s.apiKeys, filter, options.Find().SetSort(eq("_id", 1)).SetLimit(int64(q.Limit)))
+	if err != nil {
+		return nil, s.failed("list keys", err)
+	}
+	keys := make([]store.Key, len(docs))
+	for i, d := range docs {
+		keys[i] = d.key()
+	}
+	return keys, nil
+}
+
+// RotateKey implements store.Keys: one that others were faster with is read and rotated again.
+func (s *keyStore) RotateKey(ctx context.Context, r store.KeyRotation) (store.Key, error) {
+	ref := eq("_id", r.ID, "tenant", r.Tenant)
+	for range maxSwaps {
+		was, err := s.oneKey(ctx, ref, r.ID)
+		if err != nil {
+			return store.Key{}, err
+		}
+		if !was.RevokeTime.IsZero() {
+			return store.Key{}, store.KeyRevoked(r.ID)
+		}
+		set := eq("hash", r.Hash[:], "old_hash", was.Hash[:], "old_until", micros(r.OldUntil))
+		var d keyDoc
+		err = s.apiKeys.FindOneAndUpdate(ctx, eq("_id", r.ID, "tenant", r.Tenant, "hash", was.Hash[:], "revoke_time", nil),
+			eq("$set", set), options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&d)
+		if !errors.Is(err, mongo.ErrNoDocuments) {
+			return d.key(), s.failed("rotate key", err)
+		}
+	}
+	return store.Key{}, store.Contention("the key was changed by others")
+}
+
+// RevokeKey implements store.Keys.
+func (s *keyStore) RevokeKey(ctx context.Context, ref store.KeyRef, now time.Time) (store.Key, error) {
+	filter := eq("_id", ref.ID, "tenant", ref.Tenant)
+	_, err := s.apiKeys.UpdateOne(ctx, append(slices.Clone(filter), bson.E{Key: "revoke_time", Value: nil}),
+		eq("$set", eq("revoke_time", micros(now))))
+	if err != nil {
+		return store.Key{}, s.failed("revoke key", err)
+	}
+	return s.oneKey(ctx, filter, ref.ID)
+}
+
+// NoteKeyUse implements store.Keys.
+func (s *keyStore) NoteKeyUse(ctx context.Context, id string, at time.Time) error {
+	_, err := s.apiKeys.UpdateOne(ctx, eq("_id", id), eq("$max", eq("use_time", micros(at))))
+	return s.failed("note the use of a key", err)
+}
+
+// Tenant implements store.Keys.
+func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) {
+	var d tenantDoc
+	err := s.tenants.FindOne(ctx, eq("_id", id)).Decode(&d)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return store.Tenant{ID: id}, nil
+	}
+	return store.Tenant{ID: id, SuspendTime: orZero(d.Suspended)}, s.failed("read tenant", err)
+}
+
+// SuspendTenant implements store.Keys.
+func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
+	var err error
+	if at.IsZero() {
+		_, err = s.tenants.DeleteOne(ctx, eq("_id", id))
+	} else {
+		_, err = s.tenants.InsertOne(ctx, tenantDoc{ID: id, Suspended: micros(at)})
+	}
+	if err != nil && !mongo.IsDuplicateKeyError(err) {
+		return store.Tenant{}, s.failed("suspend or resume tenant", err)
+	}
+	return s.Tenant(ctx, id)
+}
+
+// ListTenants implements store.Keys. The tenants of each collection are its distinct ones: there are few of them.
+func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]store.Tenant, error) {
+	var ids []string
+	for _, of := range []struct {
+		in     *mongo.Collection
+		field  string
+		filter bson.D
+	}{{s.users, "tenant", eq("ended", nil)}, {s.apiKeys, "tenant", bson.D{}}, {s.tenants, "_id", bson.D{}}} {
+		var some []string
+		if err := of.in.Distinct(ctx, of.field, of.filter).Decode(&some); err != nil {
+			return nil, s.failed("list tenants", err)
+		}
+		ids = append(ids, some...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id <= q.After })
+	ids = ids[:min(len(ids), q.Limit)]
+	suspended, err := readAll[tenantDoc](ctx, s.tenants, eq("_id", eq("$in", ids)), options.Find())
+	if err != nil {
+		return nil, s.failed("list tenants", err)
+	}
+	all := make([]store.Tenant, len(ids))
+	for i, id := range ids {
+		all[i].ID = id
+		for _, d := range suspended {
+			if d.ID == id {
+				all[i].SuspendTime = orZero(d.Suspended)
+			}
+		}
+	}
+	return all, nil
+}

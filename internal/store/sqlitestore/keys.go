@@ -1,0 +1,216 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/stratamem/strata/internal/store"
+)
+
+const keyColumns = `id, tenant, role, user_id, name, hash, old_hash, old_until, create_time, expire_time, revoke_time, use_time`
+
+func keyOf(r row) store.Key {
+	k := store.Key{
+		ID: r.text(0), Tenant: r.text(1), Role: r.text(2), UserID: r.text(3), Name: r.text(4),
+		OldUntil: keyTime(r.int(7)), CreateTime: keyTime(r.int(8)), ExpireTime: keyTime(r.int(9)),
+		RevokeTime: keyTime(r.int(10)), UseTime: keyTime(r.int(11)),
+	}
+	copy(k.Hash[:], r.blob(5))
+	copy(k.Old[:], r.blob(6))
+	return k
+}
+
+// keyTime reads a time that may be NULL.
+func keyTime(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}
+
+// timeOrNull stores a zero time as NULL.
+func timeOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return micros(t)
+}
+
+func insertKey(c *conn, k store.Key) (inserted bool, err error) {
+	n, _, err := c.exec(`INSERT INTO api_keys (id, tenant, role, user_id, name, hash, create_time, expire_time)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		k.ID, k.Tenant, k.Role, k.UserID, k.Name, k.Hash[:], micros(k.CreateTime), timeOrNull(k.ExpireTime))
+	return n == 1, err
+}
+
+// CreateKey implements store.Keys.
+func (s *keyStore) CreateKey(ctx context.Context, k store.Key) error {
+	return s.write(ctx, "create key", func(c *conn) error {
+		inserted, err := insertKey(c, k)
+		if err == nil && !inserted {
+			return store.Contention("the id of the key is taken")
+		}
+		return err
+	})
+}
+
+// CreateFirstKey implements store.Keys.
+func (s *keyStore) CreateFirstKey(ctx context.Context, k store.Key) (created bool, err error) {
+	err = s.write(ctx, "create the first key", func(c *conn) error {
+		created = false
+		found, err := c.first(`SELECT 1 FROM api_keys WHERE id >= '' LIMIT 1`, func(row) error { return nil })
+		if err != nil || found {
+			return err
+		}
+		created, err = insertKey(c, k)
+		return err
+	})
+	return created && err == nil, err
+}
+
+// Key implements store.Keys.
+func (s *keyStore) Key(ctx context.Context, id string) (k store.Key, err error) {
+	err = s.read(ctx, "read key", func(c *conn) error {
+		found, err := c.first(`SELECT `+keyColumns+` FROM api_keys WHERE id = ?`, func(r row) error {
+			k = keyOf(r)
+			return nil
+		}, id)
+		if err == nil && !found {
+			return store.KeyNotFound(id)
+		}
+		return err
+	})
+	return k, err
+}
+
+// ListKeys implements store.Keys.
+func (s *keyStore) ListKeys(ctx context.Context, q store.KeyQuery) (all []store.Key, err error) {
+	err = s.read(ctx, "list keys", func(c *conn) error {
+		all = nil
+		return c.query(`SELECT `+keyColumns+` FROM api_keys WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?+0`, func(r row) error {
+			all = append(all, keyOf(r))
+			return nil
+		}, q.Tenant, q.After, q.Limit)
+	})
+	return all, err
+}
+
+// changeKey changes a key of the tenant as it is stored.
+func (s *keyStore) changeKey(
+	ctx context.Context, what string, ref store.KeyRef, change func(c *conn, k *store.Key) error,
+) (k store.Key, err error) {
+	err = s.write(ctx, what, func(c *conn) error {
+		found, err := c.first(`SELECT `+keyColumns+` FROM api_keys WHERE id = ? AND tenant = ?`, func(r row) error {
+			k = keyOf(r)
+			return nil
+		}, ref.ID, ref.Tenant)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return store.KeyNotFound(ref.ID)
+		}
+		return change(c, &k)
+	})
+	return k, err
+}
+
+// RotateKey implements store.Keys.
+func (s *keyStore) RotateKey(ctx context.Context, r store.KeyRotation) (store.Key, error) {
+	return s.changeKey(ctx, "rotate key", r.KeyRef, func(c *conn, k *store.Key) error {
+		if !k.RevokeTime.IsZero() {
+			return store.KeyRevoked(k.ID)
+		}
+		k.Old, k.OldUntil, k.Hash = k.Hash, r.OldUntil, r.Hash
+		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], timeOrNull(k.OldUntil), k.ID)
+	})
+}
+
+// RevokeKey implements store.Keys.
+func (s *keyStore) RevokeKey(ctx context.Context, ref store.KeyRef, now time.Time) (store.Key, error) {
+	return s.changeKey(ctx, "revoke key", ref, func(c *conn, k *store.Key) error {
+		if !k.RevokeTime.IsZero() {
+			return nil
+		}
+		k.RevokeTime = keyTime(micros(now))
+		return c.run(`UPDATE api_keys SET revoke_time = ? WHERE id = ?`, micros(now), k.ID)
+	})
+}
+
+// NoteKeyUse implements store.Keys.
+func (s *keyStore) NoteKeyUse(ctx context.Context, id string, at time.Time) error {
+	return s.write(ctx, "note the use of a key", func(c *conn) error {
+		return c.run(`UPDATE api_keys SET use_time = max(coalesce(use_time, 0), ?) WHERE id = ?`, micros(at), id)
+	})
+}
+
+// Tenant implements store.Keys.
+func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) {
+	var t store.Tenant
+	err := s.read(ctx, "read tenant", func(c *conn) (err error) {
+		t, err = tenantOf(c, id)
+		return err
+	})
+	return t, err
+}
+
+func tenantOf(c *conn, id string) (store.Tenant, error) {
+	t := store.Tenant{ID: id}
+	_, err := c.first(`SELECT suspend_time FROM tenants WHERE id = ?`, func(r row) error {
+		t.SuspendTime = keyTime(r.int(0))
+		return nil
+	}, id)
+	return t, err
+}
+
+// SuspendTenant implements store.Keys.
+func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
+	err := s.write(ctx, "suspend or resume tenant", func(c *conn) error {
+		if at.IsZero() {
+			return c.run(`DELETE FROM tenants WHERE id = ?`, id)
+		}
+		return c.run(`INSERT INTO tenants (id, suspend_time) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, micros(at))
+	})
+	if err != nil {
+		return store.Tenant{}, err
+	}
+	return s.Tenant(ctx, id)
+}
+
+// nextTenants are the next tenant of each table, by its index.
+var nextTenants = []string{
+	`SELECT min(tenant) FROM users WHERE tenant > ?`,
+	`SELECT min(tenant) FROM api_keys WHERE tenant > ?`,
+	`SELECT min(id) FROM tenants WHERE id > ?`,
+}
+
+// ListTenants implements store.Keys.
+func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) (all []store.Tenant, err error) {
+	err = s.read(ctx, "list tenants", func(c *conn) error {
+		all = nil
+		for after := q.After; len(all) < q.Limit; {
+			next := ""
+			for _, query := range nextTenants {
+				_, err := c.first(query, func(r row) error {
+					if id := r.text(0); id != "" && (next == "" || id < next) {
+						next = id
+					}
+					return nil
+				}, after)
+				if err != nil {
+					return err
+				}
+			}
+			if next == "" {
+				return nil
+			}
+			t, err := tenantOf(c, next)
+			if err != nil {
+				return err
+			}
+			all, after = append(all, t), next
+		}
+		return nil
+	})
+	return all, err
+}
