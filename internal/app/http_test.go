@@ -83,7 +83,9 @@ func connectEntrance(
 		if err := copyMessage(in, req); err != nil {
 			return err
 		}
-		out, err := c.CallUnary(ctx, connect.NewRequest(in))
+		call := connect.NewRequest(in)
+		authorize(ctx, call.Header())
+		out, err := c.CallUnary(ctx, call)
 		if err == nil {
 			return copyMessage(reply, out.Msg)
 		}
@@ -107,6 +109,19 @@ func connectEntrance(
 	}
 }
 
+type tokenKey struct{}
+
+// withToken has the calls of an entrance over HTTP come with a token.
+func withToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+func authorize(ctx context.Context, h http.Header) {
+	if token, _ := ctx.Value(tokenKey{}).(string); token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+}
+
 // copyMessage copies a message into another one of the same type that is made differently.
 func copyMessage(to, from proto.Message) error {
 	b, err := proto.Marshal(from)
@@ -122,6 +137,7 @@ func callREST(ctx context.Context, client *http.Client, base string, m protorefl
 	if err != nil {
 		return err
 	}
+	authorize(ctx, r.Header)
 	res, err := client.Do(r)
 	if err != nil {
 		return err
