@@ -69,6 +69,8 @@ lint: ## buf lint and golangci-lint
 
 generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
+	go run -C tools/gen ./openapi ../../proto/openapi.examples.yaml <api/openapi.yaml >api/openapi.new
+	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
 	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 

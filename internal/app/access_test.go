@@ -120,6 +120,7 @@ var walk = []struct{ method, request string }{
 	{"SummaryService/RebuildSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"SummaryService/ListSummaryRevisions", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"SummaryService/RestoreSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s", "revision": "1"}`},
+	{"SummaryService/DeleteSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"UserService/GetUser", `{"user_id": "$user"}`},
 	{"UserService/ListUsers", `{}`},
 	{"UserService/ExportUser", `{"user_id": "$user"}`},

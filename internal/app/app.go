@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
@@ -19,6 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/httpapi"
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -150,11 +152,24 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
 		Verifier: verifier, Refusals: recorder, Access: a.access,
+		HTTP: a.newHTTP,
 	})
 	if err != nil {
 		return err
 	}
 	return a.listen(ctx, recorder)
+}
+
+// newHTTP makes the handler of callers who do not speak gRPC.
+func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error) {
+	hosts := a.cfg.HTTPHosts.List()
+	if len(hosts) == 0 && !a.cfg.Insecure && a.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
+		hosts = httpapi.LoopbackHosts()
+	}
+	return httpapi.New(httpapi.Options{
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
+	})
 }
 
 // longestWait is how long a large call waits to be admitted: callers learn soon that they should come later.
@@ -331,7 +346,8 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts, secret: secret}, meter)
+	due := dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}
+	a.keeper = a.newKeeper(policies, due, meter)
 	return services, nil
 }
 

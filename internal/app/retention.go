@@ -20,6 +20,7 @@ import (
 type dueEraser struct {
 	store   store.PrimaryStore
 	sweeper *erasure.Sweeper
+	runner  service.Runner
 	facts   *service.FactEditor
 	secret  []byte
 }
@@ -56,6 +57,11 @@ func (e dueEraser) erase(ctx context.Context, key memory.SessionKey, start store
 	if err := e.sweeper.TakeFacts(ctx, start.User, begun); err != nil {
 		return err
 	}
+	look := "" // a session that ended leaves the user's weeks and months
+	if start.Kind == memory.EraseMessages {
+		look = start.SessionID
+	}
+	e.runner.LookAgain(start.User, look)
 	e.sweeper.Wake()
 	return nil
 }

@@ -22,7 +22,7 @@ func TestABackupIsTakenWhileServedAndRestoredWithoutWhatWasErasedSince(t *testin
 			t.Errorf("it says %q", got)
 		}
 		mustFail(t, "exists already", Env{}, "backup", file, "--data", cfg.Data)
-		must(t, Env{}, "facts", "delete", "ada", fact, "--server", server)
+		must(t, Env{}, "facts", "delete", "--yes", "ada", fact, "--server", server)
 		must(t, Env{}, "record", "ada", "s1", "after", "--server", server)
 		mustFail(t, "another server", Env{}, "restore", file, "--replace", "--data", cfg.Data)
 	})
@@ -66,7 +66,7 @@ func TestTheLedgerHoldsNothingOfWhatWasSaid(t *testing.T) {
 	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
 	served(t, cfg, func(server string) {
 		fact := strings.TrimSpace(must(t, Env{}, "facts", "add", "canary-user", "canary-words", "-o", "quiet", "--server", server))
-		must(t, Env{}, "facts", "delete", "canary-user", fact, "--server", server)
+		must(t, Env{}, "facts", "delete", "--yes", "canary-user", fact, "--server", server)
 	})
 	b, err := os.ReadFile(cfg.Data + ".erasures")
 	if err != nil {

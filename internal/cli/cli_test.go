@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,7 +182,7 @@ func TestImportKeepsCallsWithinTheLimitsOfRecord(t *testing.T) {
 }
 
 func TestTextOfOthersCannotDriveTheTerminal(t *testing.T) {
-	if got := clean("a\x1b[2Jb\x07\u009bc\td\n"); got != "a�[2Jb��c\td\n" {
+	if got := clean("a\x1b[2Jb\x07\u009bc\td\n\u202ee\u2066f"); got != "a�[2Jb��c\td\n�e�f" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -199,7 +200,7 @@ func TestHighlightsCountCodePoints(t *testing.T) {
 func TestTablesFitTheTerminalByCells(t *testing.T) {
 	var out bytes.Buffer
 	r := &run{env: Env{Width: 40}}
-	r.table(&out, []string{"who", "text"}, [][]string{{"아다", strings.Repeat("한국어 ", 20)}, {"ada", "short"}})
+	r.table(&out, slices.Concat(whole.columns("who"), cut.columns("text")), [][]string{{"아다", strings.Repeat("한국어 ", 20)}, {"ada", "short"}})
 	lines := strings.Split(out.String(), "\n")
 	if !strings.HasPrefix(lines[1], "아다  한국어") || !strings.HasPrefix(lines[2], "ada   short") || !strings.HasSuffix(lines[1], "…") {
 		t.Errorf("columns shift:\n%s", out.String())
@@ -228,7 +229,7 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 	}
 	_, script, _ := runMain(t.Context(), Env{}, "completion", "bash")
 	cases := map[string]string{
-		"se": "serve search sessions", "sessions|u": "update", "sessions|list|--li": "--limit", "-o|": "table json quiet",
+		"se": "serve search sessions", "sessions|e": "edit", "sessions|list|--li": "--limit", "-o|": "table json quiet",
 		"serve|--log-format|t": "text", "completion|z": "zsh", "config|p": "print",
 	}
 	for words, want := range cases {

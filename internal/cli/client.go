@@ -12,6 +12,24 @@ import (
 	"github.com/stratamem/strata/internal/config"
 )
 
+// authorFlag is the flag of every command that corrects what is remembered.
+type authorFlag struct {
+	Author *string `placeholder:"NAME" help:"Who makes the change: kept with the revision, and listed in its history. The name that you are logged in by when not given; empty for nobody."`
+}
+
+// name is who makes the change.
+func (f authorFlag) name(env Env) string {
+	if f.Author != nil {
+		return *f.Author
+	}
+	for _, variable := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if name, _ := env.getenv(variable); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // dial prepares a connection to the server, after misspelt environment variables are refused.
 func (r *run) dial() (*grpc.ClientConn, error) {
 	if err := config.CheckEnv(r.env.Environ, clientEnv()); err != nil {
@@ -74,6 +92,17 @@ func callOn[C any](r *run, newClient func(grpc.ClientConnInterface) C, f func(ct
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
 	return r.explained(f(ctx, newClient(conn)))
+}
+
+// ask makes one call of one of the server's services, within the timeout.
+func ask[C, Q, P any](
+	r *run, newClient func(grpc.ClientConnInterface) C, rpc func(C, context.Context, Q, ...grpc.CallOption) (P, error), req Q,
+) (reply P, err error) {
+	err = callOn(r, newClient, func(ctx context.Context, client C) (err error) {
+		reply, err = rpc(client, ctx, req)
+		return err
+	})
+	return reply, err
 }
 
 // pages asks for one page after the other until there are enough; a limit of 0 means all. ask returns how many things it

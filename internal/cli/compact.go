@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -141,7 +142,7 @@ func printCompacted(r *run, reply *memoryv1.CompactResponse) {
 			fmt.Sprint(e.GetTokensBefore()), fmt.Sprint(e.GetTokensAfter()), strings.ReplaceAll(e.GetFallback(), "_", " "),
 		})
 	}
-	r.table(w, []string{"policy", "messages", "after", "tokens", "after", "fallback"}, rows)
+	r.table(w, slices.Concat(cut.columns("policy"), whole.columns("messages", "after", "tokens", "after"), wrapped.columns("fallback")), rows)
 	for _, s := range reply.GetSummaries() {
 		fmt.Fprintf(w, "%d messages in a summary of %d tokens by %s\n", len(s.GetOfMessageIds()), s.GetTokens(), author(s.GetModel()))
 	}

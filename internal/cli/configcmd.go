@@ -34,7 +34,11 @@ func (c *configPrintCmd) Run(r *run) error {
 	for _, v := range values {
 		rows = append(rows, []string{v.Key, v.Value, v.Origin})
 	}
-	r.table(r.env.Stdout, []string{"setting", "value", "origin"}, rows)
+	width := r.env.Width // settings have long names, and where nobody reads them on a terminal each stays in one line
+	if r.Wide {
+		width = 0
+	}
+	writeTable(r.env.Stdout, wrapped.columns("setting", "value", "origin"), rows, width)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -74,7 +75,9 @@ func (c *contextCmd) request() *memoryv1.BuildContextRequest {
 
 func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResponse) {
 	if c.Render == "structured" {
-		r.table(w, []string{"section", "session", "seq", "who", "tokens", "text"}, itemRows(reply))
+		columns := slices.Concat(whole.columns("section"), cut.columns("session"), whole.columns("seq"), cut.columns("who"),
+			whole.columns("tokens"), cut.columns("text"))
+		r.table(w, columns, itemRows(reply))
 	} else if s := reply.GetRendering(); s != "" {
 		fmt.Fprintln(w, strings.TrimSuffix(clean(s), "\n"))
 	}
@@ -87,10 +90,12 @@ func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResp
 func (r *run) explainTables(reply *memoryv1.BuildContextResponse) {
 	if rows := factScoreRows(reply); len(rows) > 0 {
 		fmt.Fprintln(r.env.Stderr)
-		r.table(r.env.Stderr, scoreHead(), rows)
+		r.table(r.env.Stderr, scoreColumns(), rows)
 	}
 	fmt.Fprintln(r.env.Stderr)
-	r.table(r.env.Stderr, []string{"rank", "score", "session", "seq", "who", "found by"}, explainRows(reply))
+	columns := slices.Concat(whole.columns("rank", "score"), cut.columns("session"), whole.columns("seq"), cut.columns("who"),
+		wrapped.columns("found by"))
+	r.table(r.env.Stderr, columns, explainRows(reply))
 	if g := reply.GetRetrieval(); g != nil {
 		fmt.Fprintf(r.env.Stderr, "\n%d facts scored; embedder: %s\n", g.GetFacts(), embedderName(g.GetEmbedder()))
 	}
@@ -106,8 +111,14 @@ func embedderName(model string) string {
 // factScoreRows are the facts of other sessions with their scores.
 func factScoreRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
-	for _, it := range itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_FACTS) {
-		row := scoreRow(it.GetFact(), it.GetFactScore())
+	items := itemsOf(reply, memoryv1.SectionKind_SECTION_KIND_FACTS)
+	ids := make([]string, len(items))
+	for i, it := range items {
+		ids[i] = it.GetFact().GetFactId()
+	}
+	short := shortIDs(ids)
+	for i, it := range items {
+		row := scoreRow(it.GetFact(), it.GetFactScore(), short[i])
 		if s := it.GetSelection(); s > memoryv1.Selection_SELECTION_FOUND {
 			row[foundByColumn] = selectionName(s)
 		}
@@ -122,7 +133,7 @@ func itemRows(reply *memoryv1.BuildContextResponse) [][]string {
 		for _, it := range s.GetItems() {
 			rows = append(
 				rows,
-				[]string{sectionName(s.GetKind()), clean(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)},
+				[]string{sectionName(s.GetKind()), oneLine(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)},
 			)
 		}
 	}

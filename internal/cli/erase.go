@@ -3,11 +3,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -16,7 +19,7 @@ import (
 // erasureFlags are the flags of every command that erases.
 type erasureFlags struct {
 	RequestID string        `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat erases nothing and shows the receipt."`
-	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept; strata jobs get waits on."`
+	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept; strata jobs show waits on."`
 }
 
 // confirmFlags are the flags of commands that ask before they erase.
@@ -45,6 +48,14 @@ type erasing struct {
 	call func(validateOnly bool) (erased, error)
 }
 
+// erasingBy is the call of one of the server's services that erases.
+func erasingBy[C, Q any, P erased](
+	r *run, newClient func(grpc.ClientConnInterface) C, rpc func(C, context.Context, Q, ...grpc.CallOption) (P, error),
+	request func(validateOnly bool) Q,
+) func(validateOnly bool) (erased, error) {
+	return func(validateOnly bool) (erased, error) { return ask(r, newClient, rpc, request(validateOnly)) }
+}
+
 // erase shows what would go, asks, erases, and shows the receipt.
 func (r *run) erase(f confirmFlags, e erasing) error {
 	if f.DryRun || !f.Yes {
@@ -55,7 +66,8 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 		if f.DryRun {
 			return r.showExtent(would.GetExtent())
 		}
-		if err := r.confirm(e, would.GetExtent()); err != nil {
+		asked := fmt.Sprintf("This erases %s for good: %s, and what was made of them.", e.what, extentText(would.GetExtent()))
+		if err := r.confirm(asked, e.name); err != nil {
 			return err
 		}
 	}
@@ -67,6 +79,9 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 }
 
 func extentText(x *memoryv1.ErasureExtent) string {
+	if x.GetSummaries() > 0 {
+		return counted(x.GetSummaries(), "summary")
+	}
 	text := counted(x.GetMessages(), "message") + ", " + counted(x.GetFacts(), "fact")
 	if x.GetSessions() > 0 {
 		text = counted(x.GetSessions(), "session") + ", " + text
@@ -78,6 +93,9 @@ func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
@@ -88,16 +106,16 @@ func (r *run) showExtent(x *memoryv1.ErasureExtent) error {
 	})
 }
 
-// confirm has a person type the name of what is erased.
-func (r *run) confirm(e erasing, extent *memoryv1.ErasureExtent) error {
-	fmt.Fprintf(r.env.Stderr, "This erases %s for good: %s, and what was made of them.\n", e.what, extentText(extent))
-	fmt.Fprintf(r.env.Stderr, "Type %s to go on: ", oneLine(e.name))
+// confirm says what would go, and has a person type its name.
+func (r *run) confirm(asked, name string) error {
+	fmt.Fprintln(r.env.Stderr, asked)
+	fmt.Fprintf(r.env.Stderr, "Type %s to go on: ", oneLine(name))
 	line, err := bufio.NewReader(r.env.Stdin).ReadString('\n')
 	if err != nil && line == "" {
 		return usagef("nothing was typed, and nothing erased: give --yes where nobody can be asked, --dry-run to look")
 	}
-	if strings.TrimSpace(line) != e.name {
-		return usagef("that is not %s: nothing was erased", oneLine(e.name))
+	if strings.TrimSpace(line) != name {
+		return usagef("that is not %s: nothing was erased", oneLine(name))
 	}
 	return nil
 }
@@ -108,7 +126,7 @@ func (r *run) showErasure(j *memoryv1.Job) error {
 		table: func(w io.Writer) {
 			r.printReceipt(w, j)
 			if j.GetState() == memoryv1.JobState_JOB_STATE_OPEN {
-				fmt.Fprintf(r.env.Stderr, "erased; what is left in the stores is deleted in the background: strata jobs get %s %s --wait 30s\n",
+				fmt.Fprintf(r.env.Stderr, "erased; what is left in the stores is deleted in the background: strata jobs show %s %s --wait 30s\n",
 					shellWord(j.GetUserId()), j.GetJobId())
 			}
 		},
@@ -117,7 +135,7 @@ func (r *run) showErasure(j *memoryv1.Job) error {
 }
 
 func (r *run) printReceipt(w io.Writer, j *memoryv1.Job) {
-	r.table(w, []string{"field", "value"}, erasureFields(j))
+	r.fields(w, erasureFields(j))
 	var rows [][]string
 	for _, s := range j.GetErasure().GetStores() {
 		rows = append(rows, []string{
@@ -126,7 +144,7 @@ func (r *run) printReceipt(w io.Writer, j *memoryv1.Job) {
 		})
 	}
 	if len(rows) > 0 {
-		r.table(w, []string{"store", "found", "deleted", "remaining", "purged by"}, rows)
+		r.table(w, whole.columns("store", "found", "deleted", "remaining", "purged by"), rows)
 	}
 }
 
@@ -148,6 +166,15 @@ func erasureFields(j *memoryv1.Job) [][]string {
 	return fields
 }
 
+// sessionToErase takes the beginning of a session's id for the session where a person sees the whole id before it is erased; else
+// the id is taken as it is.
+func (r *run) sessionToErase(f confirmFlags, user, given string) (string, error) {
+	if f.Yes && !f.DryRun {
+		return given, nil
+	}
+	return r.session(user, given)
+}
+
 type usersEraseCmd struct {
 	User string `arg:"" help:"The user."`
 	confirmFlags
@@ -164,47 +191,40 @@ func (usersEraseCmd) Help() string {
 func (c *usersEraseCmd) Run(r *run) error {
 	return r.erase(c.confirmFlags, erasing{
 		what: "user " + oneLine(c.User), name: c.User,
-		call: func(validateOnly bool) (reply erased, err error) {
-			req := &memoryv1.EraseUserRequest{
-				UserId: c.User, RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
-			}
-			err = callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
-				reply, err = client.EraseUser(ctx, req)
-				return err
-			})
-			return reply, err
-		},
+		call: erasingBy(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.EraseUser,
+			func(validateOnly bool) *memoryv1.EraseUserRequest {
+				return &memoryv1.EraseUserRequest{UserId: c.User, RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly}
+			}),
 	})
 }
 
 type sessionsDeleteCmd struct {
 	User    string `arg:"" help:"The user."`
-	Session string `arg:"" help:"The session."`
+	Session string `arg:"" help:"The session; the beginning of its id is enough where you are asked."`
 	confirmFlags
 	erasureFlags
 }
 
 // Run erases the session.
-func (c *sessionsDeleteCmd) Run(r *run) error {
+func (c *sessionsDeleteCmd) Run(r *run) (err error) {
+	if c.Session, err = r.sessionToErase(c.confirmFlags, c.User, c.Session); err != nil {
+		return err
+	}
 	return r.erase(c.confirmFlags, erasing{
 		what: "session " + oneLine(c.Session), name: c.Session,
-		call: func(validateOnly bool) (reply erased, err error) {
-			req := &memoryv1.DeleteSessionRequest{
-				UserId: c.User, SessionId: c.Session, RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
-			}
-			err = callOn(r, memoryv1.NewMemoryServiceClient, func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-				reply, err = client.DeleteSession(ctx, req)
-				return err
-			})
-			return reply, err
-		},
+		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteSession,
+			func(validateOnly bool) *memoryv1.DeleteSessionRequest {
+				return &memoryv1.DeleteSessionRequest{
+					UserId: c.User, SessionId: c.Session, RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
+				}
+			}),
 	})
 }
 
 type messagesDeleteCmd struct {
 	User     string   `arg:"" help:"The user."`
-	Session  string   `arg:"" help:"The session."`
-	Messages []string `arg:"" optional:"" name:"message" help:"The messages' ids, as messages list -o quiet prints them."`
+	Session  string   `arg:"" help:"The session; the beginning of its id is enough where you are asked."`
+	Messages []string `arg:"" optional:"" name:"message" help:"The messages: their seqs as messages list prints them, their ids, or the beginnings of their ids."`
 	Oldest   int64    `placeholder:"N" help:"The oldest N instead."`
 	Before   int64    `placeholder:"SEQ" help:"Those before this seq instead."`
 	All      bool     `help:"All of the session instead."`
@@ -216,11 +236,11 @@ type messagesDeleteCmd struct {
 func (messagesDeleteCmd) Help() string {
 	return "A tool call goes with its result. What was learnt from the messages alone is forgotten, and summaries that tell of them are " +
 		"written anew. Their ids stay known: a history that is sent again brings none of them back. To keep messages out of contexts " +
-		"alone: strata messages update --hidden."
+		"alone: strata messages hide."
 }
 
 // Run erases the messages.
-func (c *messagesDeleteCmd) Run(r *run) error {
+func (c *messagesDeleteCmd) Run(r *run) (err error) {
 	set := 0
 	for _, is := range []bool{len(c.Messages) > 0, c.Oldest != 0, c.Before != 0, c.All} {
 		if is {
@@ -230,20 +250,45 @@ func (c *messagesDeleteCmd) Run(r *run) error {
 	if set != 1 {
 		return usagef("name messages, or give one of --oldest, --before and --all")
 	}
+	if c.Session, err = r.sessionToErase(c.confirmFlags, c.User, c.Session); err != nil {
+		return err
+	}
+	if len(c.Messages) > 0 {
+		if err := c.find(r); err != nil {
+			return err
+		}
+	}
 	return r.erase(c.confirmFlags, erasing{
 		what: "messages of session " + oneLine(c.Session), name: c.Session,
-		call: func(validateOnly bool) (reply erased, err error) {
-			req := &memoryv1.DeleteMessagesRequest{
-				UserId: c.User, SessionId: c.Session, MessageIds: c.Messages, Oldest: c.Oldest, BeforeSeq: c.Before, All: c.All,
-				RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
-			}
-			err = callOn(r, memoryv1.NewMemoryServiceClient, func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-				reply, err = client.DeleteMessages(ctx, req)
-				return err
-			})
-			return reply, err
-		},
+		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteMessages, c.request),
 	})
+}
+
+func (c *messagesDeleteCmd) request(validateOnly bool) *memoryv1.DeleteMessagesRequest {
+	return &memoryv1.DeleteMessagesRequest{
+		UserId: c.User, SessionId: c.Session, MessageIds: c.Messages, Oldest: c.Oldest, BeforeSeq: c.Before, All: c.All,
+		RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
+	}
+}
+
+// find takes seqs and the beginnings of ids for the messages that they name. What names none is left to the call that erases, which
+// may be the repeat of one that has erased them.
+func (c *messagesDeleteCmd) find(r *run) error {
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
+		return withMessages(ctx, client, c.User, c.Session, c.Messages, func(ids []string) error {
+			would := c.request(true)
+			would.MessageIds = ids
+			_, err := client.DeleteMessages(ctx, would)
+			if err == nil {
+				c.Messages = ids
+			}
+			return err
+		})
+	})
+	if refused, ok := errors.AsType[*rpcError](err); ok && refused.status.Code() == codes.NotFound {
+		return nil
+	}
+	return err
 }
 
 type messagesPopCmd struct {
@@ -273,7 +318,7 @@ func (c *messagesPopCmd) Run(r *run) error {
 				r.printReceipt(w, reply.GetJob())
 				return
 			}
-			r.table(w, []string{"seq", "turn", "time", "who", "text"}, messageRows(reply.GetMessages()))
+			r.table(w, messageColumns(), messageRows(reply.GetMessages()))
 		},
 		quiet: func(w io.Writer) {
 			for _, m := range reply.GetMessages() {
@@ -283,19 +328,20 @@ func (c *messagesPopCmd) Run(r *run) error {
 	})
 }
 
-type jobsGetCmd struct {
+type jobsShowCmd struct {
 	User string        `arg:"" help:"The user; of an erasure the one that was erased."`
-	Job  string        `arg:"" help:"The job's id."`
+	Job  string        `arg:"" help:"The job's id, or the beginning of it."`
 	Wait time.Duration `placeholder:"5s" help:"Wait so long at most until it is done."`
 }
 
 // Run prints the job, of an erasure with its receipt.
-func (c *jobsGetCmd) Run(r *run) error {
-	req := &memoryv1.GetJobRequest{UserId: c.User, JobId: c.Job, Wait: erasureFlags{Wait: c.Wait}.wait()}
+func (c *jobsShowCmd) Run(r *run) error {
 	var reply *memoryv1.GetJobResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.GetJob(ctx, req)
-		return err
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
+		return withJob(ctx, client, c.User, c.Job, func(id string) (err error) {
+			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: erasureFlags{Wait: c.Wait}.wait()})
+			return err
+		})
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -15,9 +16,11 @@ import (
 // factsCmd groups the commands about what was learnt about a user.
 type factsCmd struct {
 	List       factsListCmd       `cmd:"" help:"List a user's facts, the latest changed first."`
-	Get        factsGetCmd        `cmd:"" help:"Show a fact with where it was said."`
+	Show       factsShowCmd       `cmd:"" aliases:"get" help:"Show a fact with where it was said."`
 	Add        factsAddCmd        `cmd:"" help:"State a fact yourself; extraction never changes it."`
 	Edit       factsEditCmd       `cmd:"" help:"Change a fact; extraction never changes it again."`
+	Pin        factsPinCmd        `cmd:"" help:"Keep a fact at full weight whatever its age, and whatever the retention says."`
+	Unpin      factsUnpinCmd      `cmd:"" help:"Pin a fact no longer."`
 	Delete     factsDeleteCmd     `cmd:"" help:"Delete a fact with its history; it is not learnt again from what was said before."`
 	Search     factsSearchCmd     `cmd:"" help:"Find a user's current facts."`
 	History    factsHistoryCmd    `cmd:"" help:"List what a fact was after each change."`
@@ -41,11 +44,15 @@ type factsListCmd struct {
 
 // Run prints the facts, page by page from the server.
 func (c *factsListCmd) Run(r *run) error {
+	session, err := r.session(c.User, c.Session)
+	if err != nil {
+		return err
+	}
 	all := &memoryv1.ListFactsResponse{}
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
+	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
 		all.NextPageToken, err = pages(c.Limit, maxFacts, func(size int32, token string) (int, string, error) {
 			page, err := client.ListFacts(ctx, &memoryv1.ListFactsRequest{
-				UserId: c.User, IncludePast: c.Past, Categories: categoriesOf(c.Category), SessionId: c.Session, PageSize: size, PageToken: token,
+				UserId: c.User, IncludePast: c.Past, Categories: categoriesOf(c.Category), SessionId: session, PageSize: size, PageToken: token,
 			})
 			all.Facts = append(all.Facts, page.GetFacts()...)
 			return len(all.Facts), page.GetNextPageToken(), err
@@ -57,7 +64,9 @@ func (c *factsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"fact", "category", "sig", "about", "since", "until", "text"}, factRows(all.GetFacts()))
+			columns := slices.Concat(whole.columns("fact"), spare.columns("category"), whole.columns("sig"), spare.columns("about"),
+				whole.columns("since", "until"), wrapped.columns("text"))
+			r.table(w, columns, factRows(all.GetFacts()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -70,13 +79,23 @@ func (c *factsListCmd) Run(r *run) error {
 
 func factRows(facts []*memoryv1.Fact) [][]string {
 	var rows [][]string
-	for _, f := range facts {
+	short := shortFacts(facts)
+	for i, f := range facts {
 		rows = append(rows, []string{
-			f.GetFactId(), categoryName(f.GetCategory()), fmt.Sprint(f.GetSignificance()), aboutText(f),
+			short[i], categoryName(f.GetCategory()), fmt.Sprint(f.GetSignificance()), aboutText(f),
 			dateText(f.GetValidFrom()), dateText(f.GetValidTo()), oneLine(f.GetText()),
 		})
 	}
 	return rows
+}
+
+// shortFacts are the ids of facts as a table prints them.
+func shortFacts(facts []*memoryv1.Fact) []string {
+	ids := make([]string, len(facts))
+	for i, f := range facts {
+		ids[i] = f.GetFactId()
+	}
+	return shortIDs(ids)
 }
 
 // aboutText is whom a fact is about, with the property it gives a value.
@@ -113,27 +132,35 @@ func categoriesOf(names []string) []memoryv1.Category {
 	return all
 }
 
-type factsGetCmd struct {
+type factsShowCmd struct {
 	User string `arg:"" help:"The user."`
-	Fact string `arg:"" help:"The fact's id."`
+	Fact string `arg:"" help:"The fact's id, or the beginning of it."`
 }
 
 // Run prints the fact.
-func (c *factsGetCmd) Run(r *run) error {
-	var reply *memoryv1.GetFactResponse
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.GetFact(ctx, &memoryv1.GetFactRequest{UserId: c.User, FactId: c.Fact})
-		return err
-	})
+func (c *factsShowCmd) Run(r *run) error {
+	f, err := r.fact(c.User, c.Fact)
 	if err != nil {
 		return err
 	}
-	return r.showFact(reply.GetFact())
+	return r.showFact(f)
+}
+
+// fact reads a fact that is named by its id or the beginning of it.
+func (r *run) fact(user, given string) (f *memoryv1.Fact, err error) {
+	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
+		return withFact(ctx, client, user, given, func(id string) error {
+			reply, err := client.GetFact(ctx, &memoryv1.GetFactRequest{UserId: user, FactId: id})
+			f = reply.GetFact()
+			return err
+		})
+	})
+	return f, err
 }
 
 func (r *run) showFact(f *memoryv1.Fact) error {
 	return r.show(f, views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, factFields(f)) },
+		table: func(w io.Writer) { r.fields(w, factFields(f)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, f.GetFactId()) },
 	})
 }
@@ -221,6 +248,7 @@ type factsAddCmd struct {
 	factValues
 	Pinned    bool   `help:"Keep it at full weight whatever its age."`
 	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat returns the first fact."`
+	authorFlag
 }
 
 // Run stores the fact and prints it.
@@ -229,7 +257,7 @@ func (c *factsAddCmd) Run(r *run) error {
 	c.put(f)
 	var reply *memoryv1.CreateFactResponse
 	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.CreateFact(ctx, &memoryv1.CreateFactRequest{Fact: f, RequestId: c.RequestID})
+		reply, err = client.CreateFact(ctx, &memoryv1.CreateFactRequest{Fact: f, RequestId: c.RequestID, Author: c.name(r.env)})
 		return err
 	})
 	if err != nil {
@@ -240,13 +268,14 @@ func (c *factsAddCmd) Run(r *run) error {
 
 type factsEditCmd struct {
 	User string  `arg:"" help:"The user."`
-	Fact string  `arg:"" help:"The fact's id."`
+	Fact string  `arg:"" help:"The fact's id, or the beginning of it."`
 	Text *string `help:"What it says from now on."`
 	factValues
 	ValidTo *instant `placeholder:"TIME" help:"When it stopped to hold, such as 2026-03-12."`
 	Current bool     `help:"Say that it holds again; the opposite of --valid-to."`
 	Pinned  *bool    `negatable:"" help:"Keep it at full weight whatever its age, or not any more."`
 	ETag    string   `name:"etag" help:"Refuse the change unless this is the fact's etag."`
+	authorFlag
 }
 
 // Run changes the fact and prints it.
@@ -255,16 +284,55 @@ func (c *factsEditCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	req.Author = c.name(r.env)
+	return r.updateFact(req)
+}
+
+// updateFact changes a fact that is named by its id or the beginning of it, and prints it.
+func (r *run) updateFact(req *memoryv1.UpdateFactRequest) error {
 	var reply *memoryv1.UpdateFactResponse
-	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.UpdateFact(ctx, req)
-		return err
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
+		return withFact(ctx, client, req.GetFact().GetUserId(), req.GetFact().GetFactId(), func(id string) (err error) {
+			req.Fact.FactId = id
+			reply, err = client.UpdateFact(ctx, req)
+			return err
+		})
 	})
 	if err != nil {
 		return err
 	}
 	return r.showFact(reply.GetFact())
 }
+
+// factArgs name a fact.
+type factArgs struct {
+	User string `arg:"" help:"The user."`
+	Fact string `arg:"" help:"The fact's id, or the beginning of it."`
+}
+
+// factPinning names a fact that is to be pinned, or pinned no longer.
+type factPinning struct {
+	factArgs
+	authorFlag
+}
+
+// to makes the fact what another says of pinned, and prints it.
+func (p factPinning) to(r *run, f *memoryv1.Fact) error {
+	f.UserId, f.FactId = p.User, p.Fact
+	return r.updateFact(&memoryv1.UpdateFactRequest{
+		Fact: f, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"pinned"}}, Author: p.name(r.env),
+	})
+}
+
+type factsPinCmd struct{ factPinning }
+
+// Run pins the fact and prints it.
+func (c *factsPinCmd) Run(r *run) error { return c.to(r, &memoryv1.Fact{Pinned: true}) }
+
+type factsUnpinCmd struct{ factPinning }
+
+// Run pins the fact no longer and prints it.
+func (c *factsUnpinCmd) Run(r *run) error { return c.to(r, &memoryv1.Fact{}) }
 
 func (c *factsEditCmd) request() (*memoryv1.UpdateFactRequest, error) {
 	f := &memoryv1.Fact{UserId: c.User, FactId: c.Fact, Etag: c.ETag}
@@ -293,17 +361,39 @@ func (c *factsEditCmd) request() (*memoryv1.UpdateFactRequest, error) {
 }
 
 type factsDeleteCmd struct {
-	User string `arg:"" help:"The user."`
-	Fact string `arg:"" help:"The fact's id."`
+	factArgs
+	confirmFlags
 }
 
-// Run deletes the fact.
+// Help says more than the command's one line.
+func (factsDeleteCmd) Help() string {
+	return "What the fact said is found in no store any more, its earlier revisions included. The messages that it was learnt from stay: " +
+		"strata messages delete takes a message with what was learnt from it alone."
+}
+
+// Run shows what would go, asks, and deletes the fact.
 func (c *factsDeleteCmd) Run(r *run) error {
-	reply := &memoryv1.DeleteFactResponse{}
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.DeleteFact(ctx, &memoryv1.DeleteFactRequest{UserId: c.User, FactId: c.Fact})
+	f, err := r.fact(c.User, c.Fact)
+	if err != nil {
 		return err
-	})
+	}
+	short := shortIDs([]string{f.GetFactId()})[0]
+	if c.DryRun {
+		return r.show(f, views{
+			table: func(w io.Writer) {
+				fmt.Fprintf(w, "would delete fact %s and its %s: %s\n", short, counted(f.GetRevision(), "revision"), oneLine(f.GetText()))
+			},
+			quiet: func(w io.Writer) { fmt.Fprintln(w, f.GetFactId()) },
+		})
+	}
+	if !c.Yes {
+		asked := fmt.Sprintf("This deletes fact %s for good, with its %s: %s", short, counted(f.GetRevision(), "revision"), oneLine(f.GetText()))
+		if err := r.confirm(asked, short); err != nil {
+			return err
+		}
+	}
+	reply, err := ask(r, memoryv1.NewFactServiceClient, memoryv1.FactServiceClient.DeleteFact,
+		&memoryv1.DeleteFactRequest{UserId: c.User, FactId: f.GetFactId()})
 	if err != nil {
 		return err
 	}

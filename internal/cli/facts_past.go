@@ -49,9 +49,9 @@ func (c *factsSearchCmd) print(r *run, w io.Writer, reply *memoryv1.SearchFactsR
 	if len(reply.GetHits()) == 0 {
 		fmt.Fprintln(r.env.Stderr, "nothing found")
 	} else if c.Explain {
-		r.table(w, scoreHead(), hitRows(reply.GetHits()))
+		r.table(w, scoreColumns(), hitRows(reply.GetHits()))
 	} else {
-		r.table(w, []string{"score", "fact", "about", "text"}, shortHitRows(reply.GetHits()))
+		r.table(w, slices.Concat(whole.columns("score", "fact"), spare.columns("about"), wrapped.columns("text")), shortHitRows(reply.GetHits()))
 	}
 	if c.Explain {
 		fmt.Fprintf(r.env.Stderr, "embedder: %s\n", embedderName(reply.GetEmbedder()))
@@ -61,30 +61,42 @@ func (c *factsSearchCmd) print(r *run, w io.Writer, reply *memoryv1.SearchFactsR
 
 func shortHitRows(hits []*memoryv1.FactHit) [][]string {
 	var rows [][]string
-	for _, h := range hits {
+	short := shortFacts(factsOf(hits))
+	for i, h := range hits {
 		f := h.GetFact()
-		rows = append(rows, []string{fmt.Sprintf("%.2f", h.GetScore().GetScore()), f.GetFactId(), aboutText(f), oneLine(f.GetText())})
+		rows = append(rows, []string{fmt.Sprintf("%.2f", h.GetScore().GetScore()), short[i], aboutText(f), oneLine(f.GetText())})
 	}
 	return rows
 }
 
-// scoreHead is the head of a table of scoreRow.
-func scoreHead() []string {
-	return []string{"score", "relevance", "significance", "recency", "found by", "fact", "text"}
+// scoreColumns are the columns of a table of scoreRow: the score, its factors relevance, significance and recency, and so on.
+func scoreColumns() []column {
+	return slices.Concat(
+		whole.columns("score", "rel", "sig", "rec"), wrapped.columns("found by"), whole.columns("fact"), wrapped.columns("text"),
+	)
 }
 
-// foundByColumn is where scoreHead has "found by".
+// foundByColumn is where scoreColumns has "found by".
 const foundByColumn = 4
 
 func hitRows(hits []*memoryv1.FactHit) [][]string {
 	var rows [][]string
-	for _, h := range hits {
-		rows = append(rows, scoreRow(h.GetFact(), h.GetScore()))
+	short := shortFacts(factsOf(hits))
+	for i, h := range hits {
+		rows = append(rows, scoreRow(h.GetFact(), h.GetScore(), short[i]))
 	}
 	return rows
 }
 
-func scoreRow(f *memoryv1.Fact, s *memoryv1.FactScore) []string {
+func factsOf(hits []*memoryv1.FactHit) []*memoryv1.Fact {
+	facts := make([]*memoryv1.Fact, len(hits))
+	for i, h := range hits {
+		facts[i] = h.GetFact()
+	}
+	return facts
+}
+
+func scoreRow(f *memoryv1.Fact, s *memoryv1.FactScore, short string) []string {
 	number := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 	var arms []string
 	for _, a := range s.GetArms() {
@@ -92,28 +104,31 @@ func scoreRow(f *memoryv1.Fact, s *memoryv1.FactScore) []string {
 	}
 	return []string{
 		number(s.GetScore()), number(s.GetRelevance()), number(s.GetSignificance()), number(s.GetRecency()),
-		strings.Join(arms, ", "), f.GetFactId(), oneLine(f.GetText()),
+		strings.Join(arms, ", "), short, oneLine(f.GetText()),
 	}
 }
 
 type factsHistoryCmd struct {
 	User string `arg:"" help:"The user."`
-	Fact string `arg:"" help:"The fact's id."`
+	Fact string `arg:"" help:"The fact's id, or the beginning of it."`
 }
 
 // Run prints the revisions, the latest first.
 func (c *factsHistoryCmd) Run(r *run) error {
 	var reply *memoryv1.ListFactRevisionsResponse
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.ListFactRevisions(ctx, &memoryv1.ListFactRevisionsRequest{UserId: c.User, FactId: c.Fact})
-		return err
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
+		return withFact(ctx, client, c.User, c.Fact, func(id string) (err error) {
+			reply, err = client.ListFactRevisions(ctx, &memoryv1.ListFactRevisionsRequest{UserId: c.User, FactId: id})
+			return err
+		})
 	})
 	if err != nil {
 		return err
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"revision", "time", "cause", "until", "superseded by", "taken back by", "text"}, revisionRows(reply.GetRevisions()))
+			r.table(w, slices.Concat(whole.columns("rev", "time", "cause"), cut.columns("by"), whole.columns("until", "superseded by"),
+				cut.columns("taken back by", "text")), revisionRows(reply.GetRevisions()))
 		},
 		quiet: func(w io.Writer) {
 			for _, v := range reply.GetRevisions() {
@@ -125,18 +140,16 @@ func (c *factsHistoryCmd) Run(r *run) error {
 
 func revisionRows(all []*memoryv1.FactRevision) [][]string {
 	var rows [][]string
-	for _, v := range all {
+	successors := make([]string, len(all))
+	for i, v := range all {
+		successors[i] = v.GetFact().GetSupersededBy()
+	}
+	short := shortIDs(successors)
+	for i, v := range all {
 		f := v.GetFact()
 		rows = append(rows, []string{
-			fmt.Sprint(
-				f.GetRevision(),
-			),
-			clock(f.GetUpdateTime()),
-			causeName(v.GetCause()),
-			dateText(f.GetValidTo()),
-			f.GetSupersededBy(),
-			oneLine(takenBackBy(f)),
-			oneLine(f.GetText()),
+			fmt.Sprint(f.GetRevision()), clock(f.GetUpdateTime()), causeName(v.GetCause()), oneLine(v.GetAuthor()), dateText(f.GetValidTo()),
+			short[i], oneLine(takenBackBy(f)), oneLine(f.GetText()),
 		})
 	}
 	return rows
@@ -158,23 +171,28 @@ func causeName(c memoryv1.FactCause) string {
 
 type factsRestoreCmd struct {
 	User     string `arg:"" help:"The user."`
-	Fact     string `arg:"" help:"The fact's id."`
+	Fact     string `arg:"" help:"The fact's id, or the beginning of it."`
 	Revision int64  `placeholder:"N" help:"The revision whose text and values to restore; they stay as they are when 0."`
+	authorFlag
 }
 
 // Run restores the fact and prints it.
 func (c *factsRestoreCmd) Run(r *run) error {
 	var reply *memoryv1.RestoreFactResponse
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		reply, err = client.RestoreFact(ctx, &memoryv1.RestoreFactRequest{UserId: c.User, FactId: c.Fact, Revision: c.Revision})
-		return err
+	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
+		return withFact(ctx, client, c.User, c.Fact, func(id string) (err error) {
+			reply, err = client.RestoreFact(ctx, &memoryv1.RestoreFactRequest{
+				UserId: c.User, FactId: id, Revision: c.Revision, Author: c.name(r.env),
+			})
+			return err
+		})
 	})
 	if err != nil {
 		return err
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"field", "value"}, factFields(reply.GetFact()))
+			r.fields(w, factFields(reply.GetFact()))
 			if ids := reply.GetSupersededFactIds(); len(ids) > 0 {
 				fmt.Fprintln(w, "superseded by it: "+strings.Join(ids, ", "))
 			}
@@ -204,7 +222,8 @@ func (c *factsQuarantineCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"time", "session", "reason", "model", "operation"}, quarantineRows(all.GetOperations()))
+			columns := slices.Concat(whole.columns("time"), cut.columns("session", "reason", "model", "operation"))
+			r.table(w, columns, quarantineRows(all.GetOperations()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {

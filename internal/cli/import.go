@@ -185,15 +185,22 @@ func (j *importJob) send(req *memoryv1.RecordRequest) error {
 	if err != nil {
 		return err
 	}
-	known := len(reply.GetDeduplicatedIds())
-	if reply.GetReplayed() {
-		known = len(req.GetMessages())
-	}
+	stored, known := recordedOf(req, reply)
 	j.progress.add(func(c *importCounts) {
-		c.Stored += len(req.GetMessages()) - known
+		c.Stored += stored
 		c.Skipped += known
 	})
 	return nil
+}
+
+// recordedOf is how many messages of a call were stored, and how many were known: all of one that was made before.
+func recordedOf(req *memoryv1.RecordRequest, reply *memoryv1.RecordResponse) (stored, known int) {
+	all := len(req.GetMessages())
+	if reply.GetReplayed() {
+		return 0, all
+	}
+	known = len(reply.GetDeduplicatedIds())
+	return all - known, known
 }
 
 // finish prints the result. Faults go to stderr.

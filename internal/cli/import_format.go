@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/cli/chatformats"
@@ -148,12 +146,9 @@ func (j *foreignImport) record(user string, s foreignSession) error {
 	for _, req := range s.requests {
 		if err := j.within(func(ctx context.Context) error {
 			reply, err := j.messages.Record(ctx, req)
-			known := len(reply.GetDeduplicatedIds())
-			if reply.GetReplayed() {
-				known = len(req.GetMessages())
-			}
 			if err == nil {
-				j.counts.Stored += len(req.GetMessages()) - known
+				stored, known := recordedOf(req, reply)
+				j.counts.Stored += stored
 				j.counts.Skipped += known
 			}
 			return err
@@ -179,7 +174,7 @@ func (j *foreignImport) learn(user string, f chatformats.Fact) error {
 	id := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", user, f.ID, f.Text))
 	req := &memoryv1.CreateFactRequest{
 		RequestId: fmt.Sprintf("import-%x", id[:16]),
-		Fact:      &memoryv1.Fact{UserId: user, Text: f.Text, Tags: f.Tags, ValidFrom: known(f.Time)},
+		Fact:      &memoryv1.Fact{UserId: user, Text: f.Text, Tags: f.Tags, ValidFrom: instant{f.Time}.proto()},
 	}
 	return j.within(func(ctx context.Context) error {
 		_, err := j.facts.CreateFact(ctx, req)
@@ -188,13 +183,6 @@ func (j *foreignImport) learn(user string, f chatformats.Fact) error {
 		}
 		return err
 	})
-}
-
-func known(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
 }
 
 func (j *foreignImport) within(do func(context.Context) error) error {

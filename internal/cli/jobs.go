@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // jobsCmd groups the commands about background work.
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" help:"List jobs that are not done, the latest first."`
-	Get    jobsGetCmd    `cmd:"" help:"Show a job; of an erasure its receipt. It can wait until the job is done."`
+	Show   jobsShowCmd   `cmd:"" aliases:"get" help:"Show a job; of an erasure its receipt. It can wait until the job is done."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
 	Skip   jobsSkipCmd   `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
 	Revert jobsRevertCmd `cmd:"" help:"Take back what an applied extraction did to the user's facts."`
@@ -38,8 +39,13 @@ func (c *jobsListCmd) Run(r *run) error {
 	if c.Session != "" && c.User == "" {
 		return usagef("--session: give --user too")
 	}
+	session, err := r.session(c.User, c.Session)
+	if err != nil {
+		return err
+	}
+	c.Session = session
 	all := &memoryv1.ListJobsResponse{}
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
+	err = callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
 		all.NextPageToken, err = pages(c.Limit, maxJobs, func(size int32, token string) (int, string, error) {
 			page, err := client.ListJobs(ctx, c.request(size, token))
 			all.Jobs = append(all.Jobs, page.GetJobs()...)
@@ -57,7 +63,8 @@ func (c *jobsListCmd) Run(r *run) error {
 func jobViews(r *run, jobs []*memoryv1.Job, nextPage string) views {
 	return views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"job", "kind", "state", "user", "session", "messages", "tries", "again", "reason"}, jobRows(jobs))
+			r.table(w, slices.Concat(whole.columns("job", "kind", "state"), cut.columns("user", "session"), whole.columns("messages", "tries"),
+				cut.columns("again", "reason")), jobRows(jobs))
 			r.more(nextPage)
 		},
 		quiet: func(w io.Writer) {
@@ -88,9 +95,14 @@ func jobKinds(names []string) []memoryv1.JobKind {
 
 func jobRows(jobs []*memoryv1.Job) [][]string {
 	var rows [][]string
-	for _, j := range jobs {
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.GetJobId()
+	}
+	short := shortIDs(ids)
+	for i, j := range jobs {
 		rows = append(rows, []string{
-			j.GetJobId(), jobKindName(j), jobStateName(j), oneLine(j.GetUserId()), oneLine(j.GetSessionId()), jobSpan(j),
+			short[i], jobKindName(j), jobStateName(j), oneLine(j.GetUserId()), oneLine(j.GetSessionId()), jobSpan(j),
 			fmt.Sprint(j.GetAttempts()), clock(j.GetNotBefore()), oneLine(j.GetReason()),
 		})
 	}
@@ -124,7 +136,7 @@ func jobSpan(j *memoryv1.Job) string {
 
 func (r *run) showJob(j *memoryv1.Job) error {
 	return r.show(j, views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, jobFields(j)) },
+		table: func(w io.Writer) { r.fields(w, jobFields(j)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, j.GetJobId()) },
 	})
 }
@@ -148,7 +160,7 @@ func jobFields(j *memoryv1.Job) [][]string {
 
 type jobsRetryCmd struct {
 	User   string   `arg:"" optional:"" help:"The user."`
-	Job    string   `arg:"" optional:"" help:"The job's id; with --all none."`
+	Job    string   `arg:"" optional:"" help:"The job's id, or the beginning of it; with --all none."`
 	All    bool     `help:"Retry every parked job, of the user or of all."`
 	Kind   []string `enum:"extract,summarize,merge,rebuild,week,month" placeholder:"KIND" help:"With --all only this kind: ${enum}; may be repeated."`
 	Reason string   `help:"With --all only those with exactly this reason, such as transient_exhausted."`
@@ -167,9 +179,11 @@ func (c *jobsRetryCmd) Run(r *run) error {
 		return usagef("--kind, --reason: give --all too")
 	}
 	var reply *memoryv1.RetryJobResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.RetryJob(ctx, &memoryv1.RetryJobRequest{UserId: c.User, JobId: c.Job})
-		return err
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
+		return withJob(ctx, client, c.User, c.Job, func(id string) (err error) {
+			reply, err = client.RetryJob(ctx, &memoryv1.RetryJobRequest{UserId: c.User, JobId: id})
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -201,15 +215,17 @@ func (c *jobsRetryCmd) all(r *run) error {
 
 type jobsSkipCmd struct {
 	User string `arg:"" help:"The user."`
-	Job  string `arg:"" help:"The job's id."`
+	Job  string `arg:"" help:"The job's id, or the beginning of it."`
 }
 
 // Run skips the job and prints it.
 func (c *jobsSkipCmd) Run(r *run) error {
 	var reply *memoryv1.SkipJobResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.SkipJob(ctx, &memoryv1.SkipJobRequest{UserId: c.User, JobId: c.Job})
-		return err
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
+		return withJob(ctx, client, c.User, c.Job, func(id string) (err error) {
+			reply, err = client.SkipJob(ctx, &memoryv1.SkipJobRequest{UserId: c.User, JobId: id})
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -219,15 +235,18 @@ func (c *jobsSkipCmd) Run(r *run) error {
 
 type jobsRevertCmd struct {
 	User string `arg:"" help:"The user."`
-	Job  string `arg:"" help:"The job's id."`
+	Job  string `arg:"" help:"The job's id, or the beginning of it."`
+	authorFlag
 }
 
 // Run reverts the job and prints what became of the facts that it had changed.
 func (c *jobsRevertCmd) Run(r *run) error {
 	var reply *memoryv1.RevertJobResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.RevertJob(ctx, &memoryv1.RevertJobRequest{UserId: c.User, JobId: c.Job})
-		return err
+	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
+		return withJob(ctx, client, c.User, c.Job, func(id string) (err error) {
+			reply, err = client.RevertJob(ctx, &memoryv1.RevertJobRequest{UserId: c.User, JobId: id, Author: c.name(r.env)})
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -238,7 +257,7 @@ func (c *jobsRevertCmd) Run(r *run) error {
 			for _, f := range reply.GetFacts() {
 				rows = append(rows, []string{f.GetFactId(), revertOutcomeName(f.GetOutcome())})
 			}
-			r.table(w, []string{"fact", "outcome"}, rows)
+			r.table(w, whole.columns("fact", "outcome"), rows)
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetJob().GetJobId()) },
 	})
@@ -251,7 +270,7 @@ func revertOutcomeName(o memoryv1.RevertOutcome) string {
 
 type jobsWaitCmd struct {
 	User    string        `arg:"" help:"The user."`
-	Session string        `arg:"" help:"The session."`
+	Session string        `arg:"" help:"The session, or the beginning of its id."`
 	Of      []string      `enum:"indexed,extracted,summarised" placeholder:"WORK" help:"Which work: ${enum}; may be repeated. indexed and extracted when none is given: summaries wait for a trigger."`
 	Seq     int64         `help:"The message it must have come to; the last one when 0."`
 	For     time.Duration `default:"5s" help:"How long to wait, at most the server's request timeout."`
@@ -259,15 +278,15 @@ type jobsWaitCmd struct {
 
 // Run waits, prints how far the work has come, and fails when that is not far enough.
 func (c *jobsWaitCmd) Run(r *run) error {
-	req := &memoryv1.WaitForWatermarkRequest{UserId: c.User, SessionId: c.Session, MinSeq: c.Seq, Timeout: durationpb.New(c.For)}
+	session, err := r.session(c.User, c.Session)
+	if err != nil {
+		return err
+	}
+	req := &memoryv1.WaitForWatermarkRequest{UserId: c.User, SessionId: session, MinSeq: c.Seq, Timeout: durationpb.New(c.For)}
 	for _, name := range c.Of {
 		req.Of = append(req.Of, memoryv1.Watermark(memoryv1.Watermark_value["WATERMARK_"+strings.ToUpper(name)]))
 	}
-	var reply *memoryv1.WaitForWatermarkResponse
-	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		reply, err = client.WaitForWatermark(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewWorkServiceClient, memoryv1.WorkServiceClient.WaitForWatermark, req)
 	if err != nil {
 		return err
 	}
@@ -282,7 +301,7 @@ func (c *jobsWaitCmd) Run(r *run) error {
 
 func (c *jobsWaitCmd) print(r *run, w io.Writer, reply *memoryv1.WaitForWatermarkResponse) {
 	m := reply.GetWatermarks()
-	r.table(w, []string{"recorded", "indexed", "extracted", "summarised"}, [][]string{{
+	r.table(w, whole.columns("recorded", "indexed", "extracted", "summarised"), [][]string{{
 		fmt.Sprint(m.GetRecorded()), fmt.Sprint(m.GetIndexed()), fmt.Sprint(m.GetExtracted()), fmt.Sprint(m.GetSummarised()),
 	}})
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (r *run) callKeys(f func(context.Context, memoryv1.KeyServiceClient) error)
 func (r *run) tokenViews(k *memoryv1.Key, token string) views {
 	return views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"field", "value"}, append(keyFields(k), []string{"token", token}))
+			r.fields(w, append(keyFields(k), []string{"token", token}))
 			fmt.Fprintln(r.env.Stderr, "keep the token now: it is stored nowhere and shown once; give it to clients as STRATA_KEY or --key-file")
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, token) },
@@ -115,7 +116,7 @@ func (c *keysListCmd) Run(r *run) error {
 					k.GetPrefix(), keyRoleName(k.GetRole()), r.keyState(k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
 				})
 			}
-			r.table(w, []string{"prefix", "role", "state", "last used", "user", "name"}, rows)
+			r.table(w, slices.Concat(whole.columns("prefix", "role", "state", "last used"), cut.columns("user", "name")), rows)
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -185,7 +186,7 @@ func (c *keysRevokeCmd) Run(r *run) error {
 		return err
 	}
 	return r.show(reply.GetKey(), views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, keyFields(reply.GetKey())) },
+		table: func(w io.Writer) { r.fields(w, keyFields(reply.GetKey())) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetKey().GetKeyId()) },
 	})
 }
@@ -221,7 +222,7 @@ func (c *tenantsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"suspended", "tenant"}, tenantRows(all.GetTenants()))
+			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows(all.GetTenants()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -242,7 +243,9 @@ func tenantRows(all []*memoryv1.Tenant) [][]string {
 
 func (r *run) showTenant(t *memoryv1.Tenant) error {
 	return r.show(t, views{
-		table: func(w io.Writer) { r.table(w, []string{"suspended", "tenant"}, tenantRows([]*memoryv1.Tenant{t})) },
+		table: func(w io.Writer) {
+			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows([]*memoryv1.Tenant{t}))
+		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, t.GetTenant()) },
 	})
 }

@@ -15,14 +15,19 @@ import (
 // messagesCmd groups the commands about messages.
 type messagesCmd struct {
 	List   messagesListCmd   `cmd:"" default:"withargs" help:"List a session's messages in order."`
-	Update messagesUpdateCmd `cmd:"" help:"Hide a message from contexts or show it again; pin it, tag it, and say whether facts are learnt from it."`
+	Show   messagesShowCmd   `cmd:"" help:"Show a message whole."`
+	Hide   messagesHideCmd   `cmd:"" help:"Keep a message out of every context; it stays in the transcript."`
+	Unhide messagesUnhideCmd `cmd:"" help:"Have a message stand in contexts again."`
+	Pin    messagesPinCmd    `cmd:"" help:"Mark a message as one to keep, whatever the retention says."`
+	Unpin  messagesUnpinCmd  `cmd:"" help:"Pin a message no longer."`
+	Edit   messagesEditCmd   `cmd:"" aliases:"update" help:"Change a message's tags and metadata, and whether facts are learnt from it; its words are never rewritten."`
 	Delete messagesDeleteCmd `cmd:"" help:"Erase messages and what was made of them, for good."`
 	Pop    messagesPopCmd    `cmd:"" help:"Take the newest messages off a session and print them."`
 }
 
 type messagesListCmd struct {
 	User     string `arg:"" help:"The user."`
-	Session  string `arg:"" help:"The session."`
+	Session  string `arg:"" help:"The session, or the beginning of its id."`
 	Limit    int    `default:"100" help:"The most messages to list; 0 for all."`
 	Newest   bool   `help:"Begin with the latest."`
 	Original bool   `help:"With each message's original form (seen in JSON output)."`
@@ -34,7 +39,10 @@ const maxPage = 1000
 // Run prints the messages, page by page from the server.
 func (c *messagesListCmd) Run(r *run) error {
 	all := &memoryv1.ListMessagesResponse{}
-	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		if c.Session, err = r.sessionOf(ctx, client, c.User, c.Session); err != nil {
+			return err
+		}
 		return c.collect(ctx, client, all)
 	})
 	if err != nil {
@@ -42,7 +50,7 @@ func (c *messagesListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"seq", "turn", "time", "who", "text"}, messageRows(all.GetMessages()))
+			r.table(w, messageColumns(), messageRows(all.GetMessages()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -94,27 +102,119 @@ func hiddenMark(hidden bool) string {
 	return ""
 }
 
+// messageColumns are the columns of a table of messageRows.
+func messageColumns() []column {
+	return slices.Concat(whole.columns("seq", "turn", "time"), cut.columns("who", "text"))
+}
+
+// messageRows name a message by its seq, which every command takes in place of its id.
 func messageRows(messages []*memoryv1.Message) [][]string {
 	var rows [][]string
 	for _, m := range messages {
-		rows = append(
-			rows,
-			[]string{
-				fmt.Sprint(m.GetSeq()),
-				fmt.Sprint(m.GetTurnNo()),
-				clock(m.GetCreateTime()),
-				speaker(m) + hiddenMark(m.GetHidden()),
-				summary(m),
-			},
-		)
+		rows = append(rows, []string{
+			fmt.Sprint(m.GetSeq()), fmt.Sprint(m.GetTurnNo()), clock(m.GetCreateTime()), speaker(m) + hiddenMark(m.GetHidden()), summary(m),
+		})
 	}
 	return rows
 }
 
-type messagesUpdateCmd struct {
-	User     string    `arg:"" help:"The user."`
-	Session  string    `arg:"" help:"The session."`
-	Message  string    `arg:"" help:"The message's id, as messages -o quiet lists them."`
+// messageArgs name a message.
+type messageArgs struct {
+	User    string `arg:"" help:"The user."`
+	Session string `arg:"" help:"The session, or the beginning of its id."`
+	Message string `arg:"" help:"The message: its seq as messages list prints it, its id, or the beginning of its id."`
+}
+
+type messagesShowCmd struct {
+	messageArgs
+	Original bool `help:"With the message's original form (seen in JSON output)."`
+}
+
+// Run prints the message.
+func (c *messagesShowCmd) Run(r *run) error {
+	var m *memoryv1.Message
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		if c.Session, err = r.sessionOf(ctx, client, c.User, c.Session); err != nil {
+			return err
+		}
+		req := &memoryv1.ListMessagesRequest{UserId: c.User, SessionId: c.Session, IncludeOriginal: c.Original}
+		found, err := findMessages(ctx, client, req, []string{c.Message})
+		if err != nil {
+			return err
+		}
+		if m = found[0]; m == nil {
+			return fmt.Errorf("session %s has no message %s", oneLine(c.Session), oneLine(c.Message))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.showMessage(m)
+}
+
+func (r *run) showMessage(m *memoryv1.Message) error {
+	return r.show(m, views{
+		table: func(w io.Writer) { r.fields(w, messageFieldRows(m)) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, m.GetId()) },
+	})
+}
+
+// change makes of a message what the fields of another say, and prints it.
+func (a messageArgs) change(r *run, to *memoryv1.Message, fields ...string) error {
+	var reply *memoryv1.UpdateMessageResponse
+	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
+		session, err := r.sessionOf(ctx, client, a.User, a.Session)
+		if err != nil {
+			return err
+		}
+		return withMessages(ctx, client, a.User, session, []string{a.Message}, func(ids []string) (err error) {
+			to.Id = ids[0]
+			reply, err = client.UpdateMessage(ctx, &memoryv1.UpdateMessageRequest{
+				UserId: a.User, SessionId: session, Message: to, UpdateMask: &fieldmaskpb.FieldMask{Paths: fields},
+			})
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return r.showMessage(reply.GetMessage())
+}
+
+type messagesHideCmd struct{ messageArgs }
+
+// Help says more than the command's one line.
+func (messagesHideCmd) Help() string {
+	return "The message stands in no context any more, nor does what was made of it: summaries that tell of it are written anew, and a " +
+		"correction that covers it is withheld. It is found and listed all the same; strata messages unhide takes it back. What is to be " +
+		"gone for good: strata messages delete."
+}
+
+// Run hides the message and prints it.
+func (c *messagesHideCmd) Run(r *run) error {
+	return c.change(r, &memoryv1.Message{Hidden: true}, "hidden")
+}
+
+type messagesUnhideCmd struct{ messageArgs }
+
+// Run shows the message in contexts again and prints it.
+func (c *messagesUnhideCmd) Run(r *run) error { return c.change(r, &memoryv1.Message{}, "hidden") }
+
+type messagesPinCmd struct{ messageArgs }
+
+// Run pins the message and prints it.
+func (c *messagesPinCmd) Run(r *run) error {
+	return c.change(r, &memoryv1.Message{Pinned: true}, "pinned")
+}
+
+type messagesUnpinCmd struct{ messageArgs }
+
+// Run pins the message no longer and prints it.
+func (c *messagesUnpinCmd) Run(r *run) error { return c.change(r, &memoryv1.Message{}, "pinned") }
+
+type messagesEditCmd struct {
+	messageArgs
 	Hidden   *bool     `negatable:"" help:"Keep it out of every context, or not any more. It stays in the transcript and is found."`
 	Pinned   *bool     `negatable:"" help:"Mark it as one to keep, or not any more."`
 	Tag      *[]string `sep:"none" placeholder:"TAG" help:"Its tags from now on; may be repeated; one empty tag takes all away."`
@@ -123,59 +223,51 @@ type messagesUpdateCmd struct {
 }
 
 // Run changes the message and prints it.
-func (c *messagesUpdateCmd) Run(r *run) error {
-	req, err := c.request()
+func (c *messagesEditCmd) Run(r *run) error {
+	m, fields, err := c.message()
 	if err != nil {
 		return err
 	}
-	var reply *memoryv1.UpdateMessageResponse
-	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-		reply, err = client.UpdateMessage(ctx, req)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	m := reply.GetMessage()
-	return r.show(m, views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, messageFieldRows(m)) },
-		quiet: func(w io.Writer) { fmt.Fprintln(w, m.GetId()) },
-	})
+	return c.change(r, m, fields...)
 }
 
-func (c *messagesUpdateCmd) request() (*memoryv1.UpdateMessageRequest, error) {
-	m, mask := &memoryv1.Message{Id: c.Message}, &fieldmaskpb.FieldMask{}
+// message is what the flags say of the message, with the fields that they name.
+func (c *messagesEditCmd) message() (m *memoryv1.Message, fields []string, err error) {
+	m = &memoryv1.Message{}
 	if c.Hidden != nil {
-		m.Hidden, mask.Paths = *c.Hidden, append(mask.Paths, "hidden")
+		m.Hidden, fields = *c.Hidden, append(fields, "hidden")
 	}
 	if c.Pinned != nil {
-		m.Pinned, mask.Paths = *c.Pinned, append(mask.Paths, "pinned")
+		m.Pinned, fields = *c.Pinned, append(fields, "pinned")
 	}
 	if c.Tag != nil {
 		none := func(tag string) bool { return tag == "" }
-		m.Tags, mask.Paths = slices.DeleteFunc(slices.Clone(*c.Tag), none), append(mask.Paths, "tags")
+		m.Tags, fields = slices.DeleteFunc(slices.Clone(*c.Tag), none), append(fields, "tags")
 	}
 	if c.Metadata != nil {
 		object, err := parseObject("--metadata", *c.Metadata)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		m.Metadata, mask.Paths = object, append(mask.Paths, "metadata")
+		m.Metadata, fields = object, append(fields, "metadata")
 	}
 	if c.Extract != "" {
-		m.Extract, mask.Paths = extractOf(c.Extract), append(mask.Paths, "extract")
+		m.Extract, fields = extractOf(c.Extract), append(fields, "extract")
 	}
-	if len(mask.Paths) == 0 {
-		return nil, usagef("nothing to change: give --[no-]hidden, --[no-]pinned, --tag, --metadata or --extract")
+	if len(fields) == 0 {
+		return nil, nil, usagef("nothing to change: give --[no-]hidden, --[no-]pinned, --tag, --metadata or --extract")
 	}
-	return &memoryv1.UpdateMessageRequest{UserId: c.User, SessionId: c.Session, Message: m, UpdateMask: mask}, nil
+	return m, fields, nil
 }
 
 func messageFieldRows(m *memoryv1.Message) [][]string {
 	return [][]string{
 		{"message", oneLine(m.GetId())},
 		{"seq", fmt.Sprint(m.GetSeq())},
+		{"turn", fmt.Sprint(m.GetTurnNo())},
 		{"who", speaker(m)},
+		{"created", clock(m.GetCreateTime())},
+		{"recorded", clock(m.GetRecordTime())},
 		{"hidden", fmt.Sprint(m.GetHidden())},
 		{"pinned", fmt.Sprint(m.GetPinned())},
 		{"tags", oneLine(strings.Join(m.GetTags(), ", "))},

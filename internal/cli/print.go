@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -82,59 +80,20 @@ func (r *run) showRaw(raw []byte) error {
 	return err
 }
 
-// table prints rows under a head. On a terminal the last column is cut to what fits.
-func (r *run) table(w io.Writer, head []string, rows [][]string) {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	t.SetStyle(style)
-	t.SuppressTrailingSpaces()
-	t.AppendHeader(cells(head))
-	room := r.room(head, rows)
-	for _, row := range rows {
-		if last := len(row) - 1; room > 0 {
-			row[last] = text.Snip(row[last], room, "…")
-		}
-		t.AppendRow(cells(row))
-	}
-	fmt.Fprintln(w, t.Render())
-}
-
-// room is how many columns of the terminal are left for a table's last column; 0 for no limit.
-func (r *run) room(head []string, rows [][]string) int {
-	if r.env.Width == 0 {
-		return 0
-	}
-	left := r.env.Width
-	for i := range len(head) - 1 {
-		width := text.StringWidthWithoutEscSequences(head[i])
-		for _, row := range rows {
-			width = max(width, text.StringWidthWithoutEscSequences(row[i]))
-		}
-		left -= width + 2
-	}
-	return max(left-1, 20)
-}
-
-func cells(values []string) table.Row {
-	row := make(table.Row, len(values))
-	for i, v := range values {
-		row[i] = v
-	}
-	return row
-}
-
-// clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title,
-// become visible. Newlines and tabs stay.
+// clean makes text of others safe for a terminal: control characters, which could move the cursor or set the title, and those that
+// have what follows read in another direction, become visible. Newlines and tabs stay.
 func clean(s string) string {
 	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' || turnsText(c) {
 			return '�'
 		}
 		return c
 	}, s)
 }
+
+// turnsText reports whether a character embeds, overrides or isolates a direction of writing (Unicode UAX #9): with one of them a
+// text can look like another, such as the name that a person is to type before something is erased.
+func turnsText(c rune) bool { return c >= '\u202a' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069' }
 
 // oneLine is clean text without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }

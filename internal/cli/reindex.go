@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (c *reindexCmd) Run(r *run) error {
 	}
 	return r.show(&memoryv1.ReindexResponse{Jobs: begun}, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"job", "state", "done", "reason"}, reindexRows(begun))
+			r.table(w, slices.Concat(whole.columns("job", "state", "done"), wrapped.columns("reason")), reindexRows(begun))
 		},
 		quiet: func(w io.Writer) {
 			for _, j := range begun {

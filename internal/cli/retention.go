@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -41,7 +42,7 @@ func (c *retentionCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"user", "what", "rule"}, expiringRows(all.GetExpiring()))
+			r.table(w, slices.Concat(cut.columns("user", "what"), whole.columns("rule")), expiringRows(all.GetExpiring()))
 		},
 		quiet: func(w io.Writer) {
 			for _, e := range all.GetExpiring() {
@@ -53,8 +54,13 @@ func (c *retentionCmd) Run(r *run) error {
 
 func expiringRows(all []*memoryv1.Expiring) [][]string {
 	var rows [][]string
-	for _, e := range all {
-		what := "fact " + e.GetFactId()
+	ids := make([]string, len(all))
+	for i, e := range all {
+		ids[i] = e.GetFactId()
+	}
+	short := shortIDs(ids)
+	for i, e := range all {
+		what := "fact " + short[i]
 		switch {
 		case e.GetMessages() > 0:
 			what = fmt.Sprintf("%d messages of session %s", e.GetMessages(), oneLine(e.GetSessionId()))

@@ -52,6 +52,7 @@ type options struct {
 	Key     string        `placeholder:"TOKEN" help:"The token of your key: see strata keys. A flag can be read by other users of the machine: set the variable or the file."`
 	KeyFile string        `name:"key-file" placeholder:"PATH" help:"The file that holds the token of your key."`
 	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
+	Wide    bool          `help:"Print tables as wide as they are; else they fit the terminal, or 80 columns."`
 	Timeout time.Duration `default:"30s" help:"The longest a command may wait for the server; in an import, one call."`
 }
 

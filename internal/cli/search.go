@@ -26,6 +26,13 @@ const maxHits = 200
 
 // Run prints the hits, best first.
 func (c *searchCmd) Run(r *run) error {
+	for i, given := range c.Session {
+		session, err := r.session(c.User, given)
+		if err != nil {
+			return err
+		}
+		c.Session[i] = session
+	}
 	all := &memoryv1.SearchMessagesResponse{}
 	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
 		return c.collect(ctx, client, all)

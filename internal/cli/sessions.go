@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -18,8 +19,8 @@ import (
 // sessionsCmd groups the commands about sessions.
 type sessionsCmd struct {
 	List   sessionsListCmd   `cmd:"" help:"List a user's sessions, the one last spoken in first."`
-	Get    sessionsGetCmd    `cmd:"" help:"Show a session with its state."`
-	Update sessionsUpdateCmd `cmd:"" help:"Change a session's title, metadata or profile, where its contexts start, and whether facts are learnt from it."`
+	Show   sessionsShowCmd   `cmd:"" aliases:"get" help:"Show a session with its state."`
+	Edit   sessionsEditCmd   `cmd:"" aliases:"update" help:"Change a session's title, metadata or profile, where its contexts start, and whether facts are learnt from it."`
 	Delete sessionsDeleteCmd `cmd:"" help:"Erase a session and what was made of it, for good."`
 }
 
@@ -42,7 +43,8 @@ func (c *sessionsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"session", "messages", "last message", "created", "profile", "title"}, sessionRows(all.GetSessions()))
+			r.table(w, slices.Concat(cut.columns("session"), whole.columns("messages", "last message"), cut.columns("profile", "title")),
+				sessionRows(all.GetSessions()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -73,34 +75,35 @@ func sessionRows(sessions []*memoryv1.Session) [][]string {
 	var rows [][]string
 	for _, s := range sessions {
 		rows = append(rows, []string{
-			oneLine(s.GetSessionId()), fmt.Sprint(s.GetLastSeq()), clock(s.GetLastMessageTime()), clock(s.GetCreateTime()),
+			oneLine(s.GetSessionId()), fmt.Sprint(s.GetLastSeq()), clock(s.GetLastMessageTime()),
 			oneLine(s.GetProfile()), oneLine(s.GetTitle()),
 		})
 	}
 	return rows
 }
 
-type sessionsGetCmd struct {
+type sessionsShowCmd struct {
 	User    string `arg:"" help:"The user."`
-	Session string `arg:"" help:"The session."`
+	Session string `arg:"" help:"The session, or the beginning of its id."`
 }
 
 // Run prints the session.
-func (c *sessionsGetCmd) Run(r *run) error {
-	var reply *memoryv1.GetSessionResponse
-	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-		reply, err = client.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: c.User, SessionId: c.Session})
+func (c *sessionsShowCmd) Run(r *run) error {
+	session, err := r.session(c.User, c.Session)
+	if err != nil {
 		return err
-	})
+	}
+	reply, err := ask(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.GetSession,
+		&memoryv1.GetSessionRequest{UserId: c.User, SessionId: session})
 	if err != nil {
 		return err
 	}
 	return r.showSession(reply.GetSession())
 }
 
-type sessionsUpdateCmd struct {
+type sessionsEditCmd struct {
 	User     string  `arg:"" help:"The user."`
-	Session  string  `arg:"" help:"The session."`
+	Session  string  `arg:"" help:"The session, or the beginning of its id."`
 	Title    *string `help:"The new title; empty to take it away."`
 	Metadata *string `placeholder:"JSON" help:"The new metadata, a JSON object; empty to take it away."`
 	Profile  *string `help:"The new policy profile; empty for the server's default."`
@@ -109,14 +112,23 @@ type sessionsUpdateCmd struct {
 	ETag     string  `name:"etag" help:"Refuse the change unless this is the session's etag."`
 }
 
+// Help says what labels a session may have.
+func (c *sessionsEditCmd) Help() string {
+	return "A session has no tags of its own: its metadata is the place for labels, such as --metadata '{\"tags\": [\"work\"]}'. " +
+		"What is set replaces what was there; strata sessions show prints it, and its etag."
+}
+
 // Run changes the session and prints it.
-func (c *sessionsUpdateCmd) Run(r *run) error {
+func (c *sessionsEditCmd) Run(r *run) error {
 	req, err := c.request()
 	if err != nil {
 		return err
 	}
 	var reply *memoryv1.UpdateSessionResponse
 	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		if req.Session.SessionId, err = r.sessionOf(ctx, client, c.User, c.Session); err != nil {
+			return err
+		}
 		if c.Start == startAtEnd {
 			if err := startAtTheEnd(ctx, client, req.GetSession()); err != nil {
 				return err
@@ -131,7 +143,7 @@ func (c *sessionsUpdateCmd) Run(r *run) error {
 	return r.showSession(reply.GetSession())
 }
 
-func (c *sessionsUpdateCmd) request() (*memoryv1.UpdateSessionRequest, error) {
+func (c *sessionsEditCmd) request() (*memoryv1.UpdateSessionRequest, error) {
 	s := &memoryv1.Session{UserId: c.User, SessionId: c.Session, Etag: c.ETag}
 	mask := &fieldmaskpb.FieldMask{}
 	if c.Title != nil {
@@ -186,7 +198,7 @@ func startText(s *memoryv1.Session) string {
 
 func (r *run) showSession(s *memoryv1.Session) error {
 	return r.show(s, views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, fieldRows(s)) },
+		table: func(w io.Writer) { r.fields(w, fieldRows(s)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, s.GetSessionId()) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -12,11 +13,12 @@ import (
 // summariesCmd groups the commands about summaries.
 type summariesCmd struct {
 	List summariesListCmd `cmd:"" help:"List a user's summaries of one kind, the latest first."`
-	Get  summariesGetCmd  `cmd:"" help:"Show the summary of a session, a week or a month."`
+	Show summariesShowCmd `cmd:"" aliases:"get" help:"Show the summary of a session, a week or a month."`
 	Now  summariesNowCmd  `cmd:"" help:"Summarise now what a session holds and no summary covers."`
 
 	Rebuild summariesRebuildCmd `cmd:"" help:"Have a summary written anew in the background."`
-	Correct summariesCorrectCmd `cmd:"" help:"Write a text that stands in place of a summary, whatever is summarised later."`
+	Delete  summariesDeleteCmd  `cmd:"" help:"Erase a summary for good."`
+	Edit    summariesEditCmd    `cmd:"" aliases:"correct" help:"Write a text that stands in place of a summary, whatever is summarised later."`
 	History summariesHistoryCmd `cmd:"" help:"Show what persons made of a summary, the latest first."`
 	Restore summariesRestoreCmd `cmd:"" help:"Take an earlier correction of a summary back into use, or take the correction back."`
 }
@@ -50,7 +52,8 @@ func (c *summariesListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"summary", "through", "from", "to", "tokens", "text"}, summaryRows(all.GetSummaries()))
+			r.table(w, slices.Concat(cut.columns("summary"), whole.columns("through", "from", "to", "tokens"), cut.columns("text")),
+				summaryRows(all.GetSummaries()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -94,8 +97,16 @@ func throughText(s *memoryv1.Summary) string {
 // summaryArgs name a summary.
 type summaryArgs struct {
 	User string `arg:"" help:"The user."`
-	Name string `arg:"" help:"The session; with --kind the week as 2026-W47 or the month as 2026-11."`
+	Name string `arg:"" help:"The session, or the beginning of its id; with --kind the week as 2026-W47 or the month as 2026-11."`
 	Kind string `default:"session" enum:"session,week,month" help:"What it stands for: ${enum}."`
+}
+
+// find takes the beginning of a session's id for the session.
+func (a *summaryArgs) find(r *run) (err error) {
+	if a.Kind == "session" {
+		a.Name, err = r.session(a.User, a.Name)
+	}
+	return err
 }
 
 // names are the session or the name of a week or month.
@@ -106,20 +117,19 @@ func (a summaryArgs) names() (session, name string) {
 	return "", a.Name
 }
 
-type summariesGetCmd struct {
+type summariesShowCmd struct {
 	summaryArgs
 	Nodes bool `help:"List the nodes that it is made of."`
 }
 
 // Run prints the summary.
-func (c *summariesGetCmd) Run(r *run) error {
+func (c *summariesShowCmd) Run(r *run) error {
+	if err := c.find(r); err != nil {
+		return err
+	}
 	req := &memoryv1.GetSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind)}
 	req.SessionId, req.Name = c.names()
-	var reply *memoryv1.GetSummaryResponse
-	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
-		reply, err = client.GetSummary(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.GetSummary, req)
 	if err != nil {
 		return err
 	}
@@ -129,7 +139,8 @@ func (c *summariesGetCmd) Run(r *run) error {
 			r.printSummary(w, s)
 			if c.Nodes {
 				fmt.Fprintln(w)
-				r.table(w, []string{"node", "level", "messages", "generation", "appended", "model", "text"}, nodeRows(s.GetNodes()))
+				r.table(w, slices.Concat(whole.columns("node", "level", "messages", "gen", "added"), cut.columns("model", "text")),
+					nodeRows(s.GetNodes()))
 			}
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(s.GetText())) },
@@ -150,7 +161,7 @@ func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
 	if s.GetWithheld() {
 		fmt.Fprintln(
 			r.env.Stderr,
-			"its correction is withheld, since a message that it stands for was hidden: write it again by strata summaries correct",
+			"its correction is withheld, since a message that it stands for was hidden: write it again by strata summaries edit",
 		)
 	}
 	if s.GetRebuilding() {
@@ -173,9 +184,14 @@ func summaryModels(s *memoryv1.Summary) []string {
 
 func nodeRows(nodes []*memoryv1.SummaryNode) [][]string {
 	var rows [][]string
-	for _, n := range nodes {
+	ids := make([]string, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.GetNodeId()
+	}
+	short := shortIDs(ids)
+	for i, n := range nodes {
 		rows = append(rows, []string{
-			n.GetNodeId(), fmt.Sprint(n.GetLevel()), spanText(n.GetFromSeq(), n.GetToSeq()), fmt.Sprint(n.GetGeneration()),
+			short[i], fmt.Sprint(n.GetLevel()), spanText(n.GetFromSeq(), n.GetToSeq()), fmt.Sprint(n.GetGeneration()),
 			fmt.Sprint(n.GetAppended()), oneLine(n.GetModel()), oneLine(n.GetText()),
 		})
 	}
@@ -192,16 +208,17 @@ func spanText(from, to int64) string {
 
 type summariesNowCmd struct {
 	User    string `arg:"" help:"The user."`
-	Session string `arg:"" help:"The session."`
+	Session string `arg:"" help:"The session, or the beginning of its id."`
 }
 
 // Run summarises the session and prints its summary.
 func (c *summariesNowCmd) Run(r *run) error {
-	var reply *memoryv1.SummarizeResponse
-	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
-		reply, err = client.Summarize(ctx, &memoryv1.SummarizeRequest{UserId: c.User, SessionId: c.Session})
+	session, err := r.session(c.User, c.Session)
+	if err != nil {
 		return err
-	})
+	}
+	reply, err := ask(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.Summarize,
+		&memoryv1.SummarizeRequest{UserId: c.User, SessionId: session})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -12,11 +13,15 @@ import (
 type summariesRebuildCmd struct {
 	summaryArgs
 	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat asks for nothing more."`
+	authorFlag
 }
 
 // Run asks for the rebuild and prints the summary as it is for now.
 func (c *summariesRebuildCmd) Run(r *run) error {
-	req := &memoryv1.RebuildSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID}
+	if err := c.find(r); err != nil {
+		return err
+	}
+	req := &memoryv1.RebuildSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID, Author: c.name(r.env)}
 	req.SessionId, req.Name = c.names()
 	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
 		reply, err := client.RebuildSummary(ctx, req)
@@ -24,19 +29,23 @@ func (c *summariesRebuildCmd) Run(r *run) error {
 	})
 }
 
-type summariesCorrectCmd struct {
+type summariesEditCmd struct {
 	summaryArgs
 	Text      string `arg:"" help:"What is to stand in its place."`
 	ETag      string `name:"etag" help:"Refuse the change unless this is the summary's etag."`
 	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat changes nothing."`
+	authorFlag
 }
 
 // Run corrects the summary and prints it.
-func (c *summariesCorrectCmd) Run(r *run) error {
+func (c *summariesEditCmd) Run(r *run) error {
+	if err := c.find(r); err != nil {
+		return err
+	}
 	in := &memoryv1.Summary{UserId: c.User, Kind: summaryKindOf(c.Kind), Text: c.Text, Etag: c.ETag}
 	in.SessionId, in.Name = c.names()
 	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
-		reply, err := client.UpdateSummary(ctx, &memoryv1.UpdateSummaryRequest{Summary: in, RequestId: c.RequestID})
+		reply, err := client.UpdateSummary(ctx, &memoryv1.UpdateSummaryRequest{Summary: in, RequestId: c.RequestID, Author: c.name(r.env)})
 		return reply.GetSummary(), err
 	})
 }
@@ -46,12 +55,16 @@ type summariesRestoreCmd struct {
 	Revision  int64  `placeholder:"N" help:"The revision whose text to take back into use; without it the correction is taken back, and what background work writes stands again."`
 	ETag      string `name:"etag" help:"Refuse the change unless this is the summary's etag."`
 	RequestID string `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat changes nothing."`
+	authorFlag
 }
 
 // Run restores the summary and prints it.
 func (c *summariesRestoreCmd) Run(r *run) error {
+	if err := c.find(r); err != nil {
+		return err
+	}
 	req := &memoryv1.RestoreSummaryRequest{
-		UserId: c.User, Kind: summaryKindOf(c.Kind), Revision: c.Revision, Etag: c.ETag, RequestId: c.RequestID,
+		UserId: c.User, Kind: summaryKindOf(c.Kind), Revision: c.Revision, Etag: c.ETag, RequestId: c.RequestID, Author: c.name(r.env),
 	}
 	req.SessionId, req.Name = c.names()
 	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
@@ -82,25 +95,54 @@ func (r *run) changeSummary(call func(context.Context, memoryv1.SummaryServiceCl
 	})
 }
 
+type summariesDeleteCmd struct {
+	summaryArgs
+	confirmFlags
+	erasureFlags
+}
+
+// Help says more than the command's one line.
+func (summariesDeleteCmd) Help() string {
+	return "Its text is gone from every reply at once, with all that persons wrote in its place, and what was made of it is written " +
+		"anew. The messages stay, and are not summarised again until one of them is hidden or deleted, or strata summaries rebuild " +
+		"asks for it."
+}
+
+// Run erases the summary.
+func (c *summariesDeleteCmd) Run(r *run) error {
+	return r.erase(c.confirmFlags, erasing{
+		what: "the summary of " + c.Kind + " " + oneLine(c.Name), name: c.Name,
+		call: erasingBy(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.DeleteSummary,
+			func(validateOnly bool) *memoryv1.DeleteSummaryRequest {
+				req := &memoryv1.DeleteSummaryRequest{
+					UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly,
+				}
+				req.SessionId, req.Name = c.names()
+				return req
+			}),
+	})
+}
+
 type summariesHistoryCmd struct {
 	summaryArgs
 }
 
 // Run prints the revisions, the latest first.
 func (c *summariesHistoryCmd) Run(r *run) error {
+	if err := c.find(r); err != nil {
+		return err
+	}
 	req := &memoryv1.ListSummaryRevisionsRequest{UserId: c.User, Kind: summaryKindOf(c.Kind)}
 	req.SessionId, req.Name = c.names()
-	var reply *memoryv1.ListSummaryRevisionsResponse
-	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
-		reply, err = client.ListSummaryRevisions(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.ListSummaryRevisions, req)
 	if err != nil {
 		return err
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"revision", "time", "cause", "through", "tokens", "text"}, summaryRevisionRows(reply.GetRevisions()))
+			columns := slices.Concat(whole.columns("rev", "time", "cause"), cut.columns("by"), whole.columns("through", "tokens"),
+				cut.columns("text"))
+			r.table(w, columns, summaryRevisionRows(reply.GetRevisions()))
 		},
 		quiet: func(w io.Writer) {
 			for _, v := range reply.GetRevisions() {
@@ -122,7 +164,7 @@ func summaryRevisionRows(all []*memoryv1.SummaryRevision) [][]string {
 		}
 		rows = append(rows, []string{
 			fmt.Sprint(v.GetRevision()), clock(v.GetCreateTime()), strings.ToLower(strings.TrimPrefix(v.GetCause().String(), "SUMMARY_CAUSE_")),
-			through, tokens, oneLine(v.GetText()),
+			oneLine(v.GetAuthor()), through, tokens, oneLine(v.GetText()),
 		})
 	}
 	return rows

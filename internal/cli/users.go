@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -14,8 +15,8 @@ import (
 // usersCmd groups the commands about users.
 type usersCmd struct {
 	List   usersListCmd   `cmd:"" help:"List the users by their ids."`
-	Get    usersGetCmd    `cmd:"" help:"Show a user."`
-	Set    usersSetCmd    `cmd:"" help:"Set a user's timezone, language and state, and whether facts are learnt."`
+	Show   usersShowCmd   `cmd:"" aliases:"get" help:"Show a user."`
+	Edit   usersEditCmd   `cmd:"" aliases:"set" help:"Set a user's timezone, language and state, and whether facts are learnt."`
 	Export usersExportCmd `cmd:"" help:"Write everything that is stored of a user to a file."`
 	Import usersImportCmd `cmd:"" help:"Store a user from a file of users export."`
 	Erase  usersEraseCmd  `cmd:"" help:"Erase a user with everything, for good."`
@@ -44,7 +45,8 @@ func (c *usersListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"created", "timezone", "language", "extract", "user"}, userRows(all.GetUsers()))
+			r.table(w, slices.Concat(whole.columns("created"), cut.columns("timezone", "language"), whole.columns("extract"), cut.columns("user")),
+				userRows(all.GetUsers()))
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -78,17 +80,13 @@ func extractOf(name string) memoryv1.ExtractMode {
 	return memoryv1.ExtractMode(memoryv1.ExtractMode_value["EXTRACT_MODE_"+strings.ToUpper(name)])
 }
 
-type usersGetCmd struct {
+type usersShowCmd struct {
 	User string `arg:"" help:"The user."`
 }
 
 // Run prints the user.
-func (c *usersGetCmd) Run(r *run) error {
-	var reply *memoryv1.GetUserResponse
-	err := callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
-		reply, err = client.GetUser(ctx, &memoryv1.GetUserRequest{UserId: c.User})
-		return err
-	})
+func (c *usersShowCmd) Run(r *run) error {
+	reply, err := ask(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.GetUser, &memoryv1.GetUserRequest{UserId: c.User})
 	if err != nil {
 		return err
 	}
@@ -97,7 +95,7 @@ func (c *usersGetCmd) Run(r *run) error {
 
 func (r *run) showUser(u *memoryv1.User) error {
 	return r.show(u, views{
-		table: func(w io.Writer) { r.table(w, []string{"field", "value"}, userFields(u)) },
+		table: func(w io.Writer) { r.fields(w, userFields(u)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, u.GetUserId()) },
 	})
 }
@@ -115,7 +113,7 @@ func userFields(u *memoryv1.User) [][]string {
 	}
 }
 
-type usersSetCmd struct {
+type usersEditCmd struct {
 	User     string  `arg:"" help:"The user; created when there is none."`
 	Timezone *string `placeholder:"ZONE" help:"The IANA name of the timezone, such as Asia/Seoul; empty for UTC."`
 	Language *string `placeholder:"TAG" help:"The language as a BCP 47 tag, such as ko; empty when unknown."`
@@ -125,23 +123,19 @@ type usersSetCmd struct {
 }
 
 // Run changes the user and prints it.
-func (c *usersSetCmd) Run(r *run) error {
+func (c *usersEditCmd) Run(r *run) error {
 	req, err := c.request()
 	if err != nil {
 		return err
 	}
-	var reply *memoryv1.UpdateUserResponse
-	err = callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
-		reply, err = client.UpdateUser(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.UpdateUser, req)
 	if err != nil {
 		return err
 	}
 	return r.showUser(reply.GetUser())
 }
 
-func (c *usersSetCmd) request() (*memoryv1.UpdateUserRequest, error) {
+func (c *usersEditCmd) request() (*memoryv1.UpdateUserRequest, error) {
 	u := &memoryv1.User{UserId: c.User, Etag: c.ETag}
 	mask := &fieldmaskpb.FieldMask{}
 	if c.Timezone != nil {

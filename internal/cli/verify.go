@@ -33,7 +33,7 @@ func (c *verifyCmd) Run(r *run) error {
 	job = ended[0]
 	err = r.show(job, views{
 		table: func(w io.Writer) {
-			r.table(w, []string{"view", "checked", "missing", "stale", "orphan", "repaired", "pending"}, checkRows(job.GetChecks()))
+			r.table(w, whole.columns("view", "checked", "missing", "stale", "orphan", "repaired", "pending"), checkRows(job.GetChecks()))
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, job.GetJobId()) },
 	})

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ func (c Config) faults() []*Fault {
 	var fs faults
 	c.checkStores(&fs)
 	c.checkListen(&fs, "listen", c.Listen)
+	c.checkHTTP(&fs)
 	if c.MetricsListen != "" {
 		c.checkListen(&fs, "metrics-listen", c.MetricsListen)
 	}
@@ -126,6 +128,21 @@ func (c Config) checkListen(fs *faults, key, address string) {
 	}
 	fs.add(key, "%q can be reached from other machines, and without authentication %s: %s, or set insecure to accept that",
 		address, exposed(key), way)
+}
+
+// checkHTTP checks who may call over HTTP.
+func (c Config) checkHTTP(fs *faults) {
+	for _, origin := range c.CORSOrigins.List() {
+		u, err := url.Parse(origin)
+		if origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+			fs.add("cors-origins", "%q is not an origin: write scheme://host or scheme://host:port, such as https://app.example.org", origin)
+		}
+	}
+	for _, host := range c.HTTPHosts.List() {
+		if strings.ContainsAny(host, "/:@ ") || host != strings.ToLower(host) {
+			fs.add("http-hosts", "%q is not a host name: write it in lower case without scheme and port, such as memory.example.org", host)
+		}
+	}
 }
 
 // loopback reports whether only this machine can reach the host. Names other than localhost may stand for anything.

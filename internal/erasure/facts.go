@@ -47,7 +47,7 @@ const maxDecisions = 20
 
 // takeFacts returns how many facts and earlier revisions are gone.
 func (s *Sweeper) takeFacts(ctx context.Context, user memory.UserRef, e memory.Erasure) (taken int64, err error) {
-	if e.Kind == memory.EraseUser {
+	if e.Kind == memory.EraseUser || e.Kind == memory.EraseSummary {
 		return 0, nil
 	}
 	jobs, err := s.jobsOf(ctx, user, e)

@@ -351,7 +351,7 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 			return fmt.Errorf("wait for what is being indexed: %w", err)
 		}
 	}
-	if lives && e.Kind != memory.EraseUser {
+	if lives && e.Kind != memory.EraseUser && e.Kind != memory.EraseSummary {
 		if err := s.sweepDerived(ctx, user, e, all); err != nil {
 			return &storeError{memory.PrimaryStore, err}
 		}
@@ -362,6 +362,9 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 	var errs []error
 	if err := s.sweepPrimary(ctx, e, all); err != nil {
 		errs = append(errs, &storeError{memory.PrimaryStore, err})
+	}
+	if e.Kind == memory.EraseSummary { // no view has summaries
+		return errors.Join(errs...)
 	}
 	return errors.Join(append(errs, s.sweepViews(ctx, user, e, all))...)
 }

@@ -10,6 +10,7 @@ const (
 	EraseUser     ErasureKind = iota + 1 // everything of one life of a user
 	EraseSession                         // everything of one incarnation of a session
 	EraseMessages                        // some messages of a session, and what was made of them
+	EraseSummary                         // a summary of a session, a week or a month, in all that it was
 )
 
 // String returns the kind's name.
@@ -21,6 +22,8 @@ func (k ErasureKind) String() string {
 		return "session"
 	case EraseMessages:
 		return "messages"
+	case EraseSummary:
+		return "summary"
 	}
 	return "unknown"
 }
@@ -43,9 +46,10 @@ type Erasure struct {
 	Request  KeyedHash // of what its caller asked for; zero where the caller gave no request id
 	UserHash KeyedHash // of the user's id: see ErasureUserHash
 	Scope    ScopeKey
-	Session  SessionKey // of EraseSession and EraseMessages
+	Session  SessionKey // of EraseSession and EraseMessages, and of EraseSummary of a session
 	Seqs     []SeqRange // of EraseMessages, ascending and apart: those that were not erased before
-	LastSeq  int64      // of the session when the erasure began; 0 for EraseUser
+	Summary  ErasedSummary
+	LastSeq  int64 // of the session when the erasure began; 0 where there is none
 	State    ErasureState
 	Receipt  []StoreReceipt // by store; grows while the stores are swept
 	// Passes counts the sweeps that found nothing left. A write that was under way when the erasure began may still arrive in a
@@ -57,6 +61,14 @@ type Erasure struct {
 	CreateTime time.Time
 	UpdateTime time.Time
 	DoneTime   time.Time // zero until ErasureDone
+}
+
+// ErasedSummary is what an EraseSummary is about, besides the key of its session.
+type ErasedSummary struct {
+	Kind   SummaryKind `json:"k"`
+	Period string      `json:"p,omitempty"` // the name of a week or month
+	// Covers are the messages that the summary covered, by session key: none is written of them until one of them changes.
+	Covers []Covered `json:"c,omitempty"`
 }
 
 // IsDone reports whether the receipt is final.
@@ -72,8 +84,12 @@ func (e Erasure) Messages() (n int64) {
 
 // Covers reports whether the erasure takes the message at the place away.
 func (e Erasure) Covers(p Place) bool {
-	if e.Kind == EraseUser {
+	switch e.Kind {
+	case EraseUser:
 		return true
+	case EraseSummary:
+		return false
+	case EraseSession, EraseMessages:
 	}
 	return p.Session == e.Session && (e.Kind == EraseSession || Overlap(e.Seqs, SeqRange{From: p.Seq, To: p.Seq}))
 }

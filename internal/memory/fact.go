@@ -149,8 +149,9 @@ const (
 // FactRevision is a fact as it was after one change.
 type FactRevision struct {
 	Fact
-	Cause FactCause
-	JobID string // of the extraction that caused it; "" for a person
+	Cause  FactCause
+	JobID  string // of the extraction that caused it; "" for a person
+	Author string // the person, as their call named them; "" where it named nobody
 }
 
 // Quarantined is an operation of a model that verification refused. It changed nothing.

@@ -66,6 +66,15 @@ func Union(a, b []SeqRange) []SeqRange {
 	return out
 }
 
+// WithSeq adds a seq, which is above all of them, to ranges that are ascending and apart.
+func WithSeq(ranges []SeqRange, seq int64) []SeqRange {
+	if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
+		ranges[n-1].To = seq
+		return ranges
+	}
+	return append(ranges, SeqRange{From: seq, To: seq})
+}
+
 // Without is what of r none of the ranges holds, ascending. The ranges are ascending and apart.
 func (r SeqRange) Without(ranges []SeqRange) []SeqRange {
 	var out []SeqRange

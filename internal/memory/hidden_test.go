@@ -89,6 +89,24 @@ func TestRangesSayWhatHasSays(t *testing.T) {
 	})
 }
 
+func TestWithSeq(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		seqs := rapid.SliceOfDistinct(rapid.Int64Range(1, 40), func(n int64) int64 { return n }).Draw(t, "seqs")
+		slices.Sort(seqs)
+		var ranges []memory.SeqRange
+		for _, seq := range seqs {
+			ranges = memory.WithSeq(ranges, seq)
+		}
+		if diff := cmp.Diff(seqs, seqsOf(ranges), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the ranges hold other seqs:\n%s", diff)
+		}
+		if diff := cmp.Diff(memory.Union(ranges, nil), ranges, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("some of the ranges touch:\n%s", diff)
+		}
+	})
+}
+
 func seqsOf(ranges []memory.SeqRange) (out []int64) {
 	for _, r := range ranges {
 		for n := r.From; n <= r.To; n++ {

@@ -60,6 +60,7 @@ const (
 	SummaryRestored                          // took an earlier correction back into use
 	SummaryLifted                            // took the correction back: what background work writes counts again
 	SummaryRebuilt                           // asked for what background work writes to be written anew
+	SummaryDeleted                           // deleted it: no revision before this one has a text
 )
 
 // PersonModel is what wrote a correction, beside the names of models.
@@ -77,12 +78,13 @@ type SummaryRevision struct {
 	// Text is a correction: it replaces what background work writes, until it is lifted. "" for none.
 	Text   string
 	Tokens TokenCounts
-	Covers []Covered // of a correction: what it covers, by session key
+	Covers []Covered // of a correction and of a deletion: what it covers, by session key
 	// FromTime and ToTime are when the first and the last message were said that a session's correction stands for, or when
 	// the period begins and ends.
 	FromTime, ToTime time.Time
 	// Rebuilds counts how often it was asked to be written anew.
 	Rebuilds   int
+	Author     string // who made the change, as the call named them; "" where it named nobody
 	CreateTime time.Time
 }
 

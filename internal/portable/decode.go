@@ -358,6 +358,7 @@ func (d *Decoder) edits(c *check, e Edits) *store.SummaryHistory {
 		r := store.RevisedSummary{SummaryRevision: of}
 		r.Revision, r.Cause, r.Text, r.Tokens = edit.Revision, named(c, field+".cause", editNames, edit.Cause), edit.Text, memory.TokenCounts(edit.Tokens)
 		r.FromTime, r.ToTime, r.Rebuilds, r.CreateTime = stored(edit.FromTime), stored(edit.ToTime), edit.Rebuilds, stored(edit.CreateTime)
+		r.Author = c.author(field+".author", edit.Author)
 		for _, v := range edit.Covers {
 			r.Covers = append(r.Covers, memory.Covered{
 				Session: d.sessionKey(c, field+".covers", v.Session), Range: memory.SeqRange(v.Range), Passed: rangeRecords(v.Passed),
@@ -481,6 +482,7 @@ func (d *Decoder) fact(c *check, f Fact) *store.FactRecord {
 		last = r.Revision
 		out.Revisions = append(out.Revisions, memory.FactRevision{
 			Fact: d.factState(c, field, f.ID, r.FactState), Cause: named(c, field+".cause", causeNames, r.Cause), JobID: d.causedBy(c, field, r.CausedBy),
+			Author: c.author(field+".author", r.Author),
 		})
 	}
 	return out
@@ -518,6 +520,14 @@ func (c *check) fault(field, format string, args ...any) {
 	if c.err == nil {
 		c.err = memory.InvalidField(field, format, args...)
 	}
+}
+
+// author checks who made a change; "" where nobody is named.
+func (c *check) author(field, s string) string {
+	if s != "" {
+		c.id(field, s)
+	}
+	return s
 }
 
 func (c *check) id(field, s string) {

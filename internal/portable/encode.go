@@ -177,7 +177,7 @@ func (e *Encoder) edits(h store.SummaryHistory) *Edits {
 		e.corrections[r.Node().ID] = &CorrectionRef{Kind: line.Kind, SessionID: line.SessionID, Period: line.Period, Revision: r.Revision}
 		edit := Edit{
 			Revision: r.Revision, Cause: editNames.of[r.Cause], Text: r.Text, Tokens: Tokens(r.Tokens), FromTime: r.FromTime, ToTime: r.ToTime,
-			Rebuilds: r.Rebuilds, CreateTime: r.CreateTime,
+			Rebuilds: r.Rebuilds, CreateTime: r.CreateTime, Author: r.Author,
 		}
 		for _, c := range r.Covers {
 			edit.Covers = append(edit.Covers, Covered{
@@ -271,7 +271,7 @@ func (e *Encoder) fact(f store.FactRecord) *Fact {
 	line := &Fact{ID: f.ID, FactState: e.factState(f.Fact)}
 	for _, r := range f.Revisions {
 		line.Revisions = append(line.Revisions, FactRevision{
-			FactState: e.factState(r.Fact), Cause: causeNames.of[r.Cause], CausedBy: e.causedBy(r.JobID),
+			FactState: e.factState(r.Fact), Cause: causeNames.of[r.Cause], CausedBy: e.causedBy(r.JobID), Author: r.Author,
 		})
 	}
 	return line

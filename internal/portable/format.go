@@ -222,7 +222,7 @@ type Edits struct {
 // Edit is one change of a summary by a person.
 type Edit struct {
 	Revision   int64     `json:"revision"`
-	Cause      string    `json:"cause"` // corrected, restored, lifted or rebuilt
+	Cause      string    `json:"cause"` // corrected, restored, lifted, rebuilt or deleted
 	Text       string    `json:"text,omitempty"`
 	Tokens     Tokens    `json:"tokens"`
 	Covers     []Covered `json:"covers,omitempty"`
@@ -230,6 +230,7 @@ type Edit struct {
 	ToTime     time.Time `json:"to_time,omitzero"`
 	Rebuilds   int       `json:"rebuilds,omitempty"`
 	CreateTime time.Time `json:"create_time"`
+	Author     string    `json:"author,omitempty"` // who made it, where the call named them
 	Request    *Request  `json:"request,omitempty"`
 }
 
@@ -350,6 +351,7 @@ type FactRevision struct {
 	// Cause is extracted, superseded, created, edited, restored, imported, invalidated, reverted or retracted.
 	Cause string `json:"cause"`
 	CausedBy
+	Author string `json:"author,omitempty"` // the person who made it, where the call named them
 }
 
 // CausedBy is the job that made something; nothing for a person.

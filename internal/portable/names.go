@@ -48,7 +48,7 @@ var (
 	})
 	editNames = newNames(map[memory.SummaryCause]string{
 		memory.SummaryCorrected: "corrected", memory.SummaryRestored: "restored", memory.SummaryLifted: "lifted",
-		memory.SummaryRebuilt: "rebuilt",
+		memory.SummaryRebuilt: "rebuilt", memory.SummaryDeleted: "deleted",
 	})
 	jobNames = newNames(map[memory.JobKind]string{
 		memory.JobExtract: "extract", memory.JobLeaf: "summarize", memory.JobMerge: "merge", memory.JobWeek: "week",

@@ -270,7 +270,7 @@ func (g *generator) facts() (all []store.Record) {
 			CreateTime: noon, UpdateTime: noon, Revision: 1, Change: 3, Evidence: []memory.Evidence{e},
 		}
 		all = append(all, store.Record{Fact: &store.FactRecord{
-			Fact: f, Revisions: []memory.FactRevision{{Fact: f, Cause: memory.CauseExtracted, JobID: g.jobID()}},
+			Fact: f, Revisions: []memory.FactRevision{{Fact: f, Cause: memory.CauseExtracted, JobID: g.jobID(), Author: "Grace"}},
 		}})
 	}
 	return all

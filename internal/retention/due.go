@@ -42,7 +42,7 @@ func oldMessages(p policy.Retention, messages []memory.Message, now time.Time) (
 		switch {
 		case m.Deleted, m.Pinned:
 		case isOver(p.Messages, m.SaidTime(), now):
-			due = extended(due, m.Seq)
+			due = memory.WithSeq(due, m.Seq)
 		default:
 			return due, true
 		}
@@ -59,19 +59,10 @@ func firstMessages(messages []memory.Message, n int64) (due []memory.SeqRange, t
 		if m.Deleted || m.Pinned {
 			continue
 		}
-		due = extended(due, m.Seq)
+		due = memory.WithSeq(due, m.Seq)
 		taken++
 	}
 	return due, taken
-}
-
-// extended adds a seq above all of them to ascending ranges.
-func extended(ranges []memory.SeqRange, seq int64) []memory.SeqRange {
-	if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
-		ranges[n-1].To = seq
-		return ranges
-	}
-	return append(ranges, memory.SeqRange{From: seq, To: seq})
 }
 
 // dueFact is a fact that is due.

@@ -88,6 +88,7 @@ var accessTable = map[string]rule{
 	memoryv1.SummaryService_UpdateSummary_FullMethodName:        {ofUser, agents},
 	memoryv1.SummaryService_ListSummaryRevisions_FullMethodName: {ofUser, agents},
 	memoryv1.SummaryService_RestoreSummary_FullMethodName:       {ofUser, agents},
+	memoryv1.SummaryService_DeleteSummary_FullMethodName:        {ofUser, agents},
 
 	memoryv1.UserService_GetUser_FullMethodName:    {ofUser, agents},
 	memoryv1.UserService_ListUsers_FullMethodName:  {ofTenant, agents},

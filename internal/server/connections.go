@@ -134,7 +134,8 @@ func connectionOf(ctx context.Context) *connection {
 			return a.connection
 		}
 	}
-	return nil
+	c, _ := ctx.Value(connectionKey{}).(*connection) // over HTTP
+	return c
 }
 
 // Write fails when the client takes nothing for too long, so that the connection is closed.

@@ -13,6 +13,7 @@ func (s *summaryServer) RebuildSummary(ctx context.Context, req *memoryv1.Rebuil
 	c := &checker{}
 	found, err := s.change(ctx, req.GetUserId(), c, service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
 	})
 	if err != nil {
 		return nil, err
@@ -25,6 +26,7 @@ func (s *summaryServer) UpdateSummary(ctx context.Context, req *memoryv1.UpdateS
 	found, err := s.change(ctx, in.GetUserId(), c, service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "summary.", in), Cause: memory.SummaryCorrected, Text: c.correction("summary.text", in.GetText()),
 		ETag: in.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
 	})
 	if err != nil {
 		return nil, err
@@ -37,6 +39,7 @@ func (s *summaryServer) RestoreSummary(ctx context.Context, req *memoryv1.Restor
 	change := service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
 		ETag: req.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
 	}
 	switch {
 	case change.Restore == 0:
@@ -102,6 +105,7 @@ func (s *summaryServer) ListSummaryRevisions(
 func summaryRevisionProto(r memory.SummaryRevision) *memoryv1.SummaryRevision {
 	out := &memoryv1.SummaryRevision{
 		Revision: r.Revision, Cause: summaryCauses.to(r.Cause), Text: r.Text, Tokens: r.Tokens.O200K, CreateTime: timeProto(r.CreateTime),
+		Author: r.Author,
 	}
 	if r.Kind == memory.SummarySession && len(r.Covers) > 0 {
 		out.ThroughSeq = r.Covers[0].Range.To

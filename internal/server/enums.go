@@ -111,6 +111,7 @@ var (
 		memory.SummaryRestored:  memoryv1.SummaryCause_SUMMARY_CAUSE_RESTORED,
 		memory.SummaryLifted:    memoryv1.SummaryCause_SUMMARY_CAUSE_LIFTED,
 		memory.SummaryRebuilt:   memoryv1.SummaryCause_SUMMARY_CAUSE_REBUILT,
+		memory.SummaryDeleted:   memoryv1.SummaryCause_SUMMARY_CAUSE_DELETED,
 	})
 	jobKinds = newEnum(map[memory.JobKind]memoryv1.JobKind{
 		memory.JobExtract: memoryv1.JobKind_JOB_KIND_EXTRACT,
@@ -134,6 +135,7 @@ var (
 		memory.EraseUser:     memoryv1.ErasureKind_ERASURE_KIND_USER,
 		memory.EraseSession:  memoryv1.ErasureKind_ERASURE_KIND_SESSION,
 		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
+		memory.EraseSummary:  memoryv1.ErasureKind_ERASURE_KIND_SUMMARY,
 	})
 	purges = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
 		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,

@@ -91,6 +91,20 @@ func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) service.Mess
 	return choice
 }
 
+func (s *summaryServer) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
+	c := &checker{}
+	ref := c.summaryRef(ctx, "", req)
+	erase := service.Erase{
+		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
+		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.DeleteSummaryResponse{Job: job, Extent: extent}, nil
+}
+
 // tries says whether a request only asks what would be erased.
 type tries interface{ GetValidateOnly() bool }
 
@@ -104,7 +118,9 @@ func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, 
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, &memoryv1.ErasureExtent{Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts}, nil
+		return nil, &memoryv1.ErasureExtent{
+			Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts, Summaries: extent.Summaries,
+		}, nil
 	}
 	job, err := s.Erase(ctx, erase)
 	if err != nil {

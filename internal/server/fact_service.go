@@ -36,6 +36,7 @@ func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactReq
 	c, in := &checker{}, req.GetFact()
 	create := service.FactCreation{
 		User: c.factUser(ctx, in), Fact: c.factFromProto("fact", in), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
 	}
 	c.statement("fact.text", create.Fact.Text)
 	if err := c.err(); err != nil {
@@ -186,7 +187,7 @@ func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (service.F
 		Significance: masked(mask, "significance", to.Significance), Subject: masked(mask, "subject", to.Subject),
 		Attribute: masked(mask, "attribute", to.Attribute), ValidFrom: masked(mask, "valid_from", to.ValidFrom),
 		ValidTo: masked(mask, "valid_to", to.ValidTo), Pinned: masked(mask, "pinned", to.Pinned),
-		Language: masked(mask, "language", to.Language),
+		Language: masked(mask, "language", to.Language), Author: c.name("author", req.GetAuthor()),
 	}, c.err()
 }
 
@@ -223,7 +224,7 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 	out := &memoryv1.ListFactRevisionsResponse{}
 	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
 		out.Revisions = append(out.Revisions, &memoryv1.FactRevision{
-			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.JobID,
+			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.JobID, Author: r.Author,
 		})
 	}
 	out.Revisions = out.Revisions[:fitting(out.Revisions)]
@@ -234,7 +235,7 @@ func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactR
 	c := &checker{}
 	restore := service.FactRestore{
 		FactRef:  service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
-		Revision: req.GetRevision(),
+		Revision: req.GetRevision(), Author: c.name("author", req.GetAuthor()),
 	}
 	if restore.Revision < 0 {
 		c.fault("revision", "is %d; it must not be negative: 0 keeps the fact's content", restore.Revision)

@@ -151,6 +151,9 @@ func (c *connection) forget() {
 	c.count(func(r *requestBytes) { r.whole, r.parts, r.open = 0, 0, nil })
 }
 
+// uncounted has the bytes of the connection's requests not counted here any more: they are not frames of gRPC.
+func (c *connection) uncounted() { c.forget() }
+
 // requestBytes follows the frames of a connection and counts the bytes of its requests.
 type requestBytes struct {
 	preface int // still to come

@@ -5,7 +5,10 @@ package server
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +22,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/protocolmux"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -48,11 +53,14 @@ type Options struct {
 	Gate           *admission.Gate
 	MaxConnections int           // open at once; further ones are closed
 	ReplyTimeout   time.Duration // how long a reply may go unread before its connection is closed
+	// HTTP makes the handler of who does not speak gRPC, on the same port, from one that serves gRPC over HTTP; nil for none.
+	HTTP func(grpc http.Handler, services []string) (http.Handler, error)
 }
 
-// Server serves the API over gRPC.
+// Server serves the API over gRPC, and over HTTP where it is given a handler for that.
 type Server struct {
 	grpc   *grpc.Server
+	http   *http.Server // nil for none
 	health *health.Server
 	drain  time.Duration
 	log    *slog.Logger
@@ -81,7 +89,9 @@ func New(o Options) (*Server, error) {
 	})
 	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
 	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})
-	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{summaries: o.Services.Summaries, editor: o.Services.SummaryEditor})
+	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{
+		summaries: o.Services.Summaries, editor: o.Services.SummaryEditor, eraser: o.Services.Eraser,
+	})
 	memoryv1.RegisterUserServiceServer(api, &userServer{
 		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
 	})
@@ -91,6 +101,7 @@ func New(o Options) (*Server, error) {
 	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
 	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
 	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
+	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
 		reflection.Register(s.grpc)
@@ -98,6 +109,14 @@ func New(o Options) (*Server, error) {
 	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil {
 		return nil, err
 	}
+	if o.HTTP == nil {
+		return s, nil
+	}
+	handler, err := o.HTTP(s.grpc, services)
+	if err != nil {
+		return nil, err
+	}
+	s.http = newHTTPServer(handler, o.Log)
 	return s, nil
 }
 
@@ -143,7 +162,7 @@ func (s *Server) SetHealthy(ok bool) {
 	}
 }
 
-// Serve answers calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
+// Serve serves calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
 // timeout, cuts the rest off and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stopped := make(chan struct{})
@@ -151,12 +170,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(stopped)
 		s.shutdown()
 	})
-	err := s.grpc.Serve(newConnections(l, s.conns, s.gate, s.log))
+	err := s.serve(newConnections(l, s.conns, s.gate, s.log))
 	if stop() { // Serve failed by itself
 		return err
 	}
 	<-stopped
 	return err
+}
+
+func (s *Server) serve(l net.Listener) error {
+	if s.http == nil {
+		return s.grpc.Serve(l)
+	}
+	mux := protocolmux.New(l, connectTimeout)
+	var g safegroup.Group
+	g.Go(func() error { return unlessClosed(mux.Serve()) })
+	g.Go(func() error { return unlessClosed(s.http.Serve(mux.HTTP())) })
+	g.Go(func() error { return unlessClosed(s.grpc.Serve(mux.GRPC())) })
+	return g.Wait()
 }
 
 func (s *Server) shutdown() {
@@ -166,5 +197,8 @@ func (s *Server) shutdown() {
 		s.grpc.Stop()
 	})
 	defer cut.Stop()
+	if s.http != nil { // first: its calls are gRPC's too
+		s.shutdownHTTP()
+	}
 	s.grpc.GracefulStop()
 }

@@ -13,6 +13,7 @@ type summaryServer struct {
 	memoryv1.UnimplementedSummaryServiceServer
 	summaries summaries
 	editor    summaryEditor
+	eraser    eraser
 }
 
 // summaries reads summaries, and has them written now.

@@ -45,7 +45,7 @@ type work interface {
 
 // jobReverter takes back what a job did to facts.
 type jobReverter interface {
-	RevertJob(ctx context.Context, ref store.JobRef) (memory.Job, []extract.Reverted, error)
+	RevertJob(ctx context.Context, ref store.JobRef, author string) (memory.Job, []extract.Reverted, error)
 }
 
 // defaultWait is how long WaitForWatermark waits when it is not told.
@@ -301,11 +301,16 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	if err != nil {
 		return nil, err
 	}
+	c := &checker{}
+	author := c.name("author", req.GetAuthor())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
 	if s.erasures.IsErasure(ref.ID) {
 		_, err := s.erasures.Erasure(ctx, ref, 0)
 		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
 	}
-	slot, facts, err := s.facts.RevertJob(ctx, ref)
+	slot, facts, err := s.facts.RevertJob(ctx, ref, author)
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ type SummaryChange struct {
 	Text      string // of SummaryCorrected
 	Restore   int64  // the revision whose text SummaryRestored takes back into use
 	ETag      string // "" to change whatever is there
+	Author    string `json:"-"` // "" for none; a repeat is one whoever makes it
 	RequestID string // "" for none; a repeat changes nothing and returns the summary as it is now
 }
 
@@ -221,10 +222,13 @@ func (c changing) refuses(change SummaryChange) error {
 // revise is the next revision.
 func (s *SummaryEditor) revise(ctx context.Context, change SummaryChange, c changing) (r memory.SummaryRevision, err error) {
 	r = c.last
-	r.Cause = change.Cause
+	r.Cause, r.Author = change.Cause, change.Author
 	switch change.Cause {
 	case memory.SummaryRebuilt:
 		r.Rebuilds++
+		if r.Text == "" { // what was deleted may be written again
+			r.Covers = nil
+		}
 		return r, nil
 	case memory.SummaryLifted:
 		if r.Text == "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/toolcalls"
@@ -46,6 +47,10 @@ type eraseStore interface {
 	sessionReader
 	userReader
 	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
+	jobrunner.MarkReader
+	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
+	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
+	LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error)
 }
 
 func newEraser(o Options) *Eraser {
@@ -59,8 +64,9 @@ func newEraser(o Options) *Eraser {
 type Erase struct {
 	Kind      memory.ErasureKind
 	User      memory.UserRef
-	SessionID string // of EraseSession and EraseMessages
+	SessionID string // of EraseSession and EraseMessages, and of EraseSummary of a session
 	Messages  MessageChoice
+	Summary   SummaryRef    // of EraseSummary
 	RequestID string        // "" for none; a repeat erases nothing and returns the erasure
 	Wait      time.Duration // until all stores are swept; 0 not to wait
 }
@@ -104,6 +110,11 @@ func (s *Eraser) begin(ctx context.Context, c Erase) (memory.Erasure, error) {
 	if known, err := s.repeated(ctx, c, start); known.ID != "" || err != nil {
 		return known, err
 	}
+	if c.Kind == memory.EraseSummary {
+		if start.Summary, err = s.summaryOf(ctx, c.Summary); err != nil {
+			return memory.Erasure{}, err
+		}
+	}
 	if c.Kind != memory.EraseMessages {
 		return s.beginAs(ctx, c, start)
 	}
@@ -124,7 +135,11 @@ func (s *Eraser) start(c Erase) (store.ErasureStart, error) {
 		start.ID = erasurePrefix + s.newID()
 		return start, nil
 	}
-	body, err := json.Marshal(c.Messages)
+	choice := any(c.Messages)
+	if c.Kind == memory.EraseSummary {
+		choice = []any{c.Summary.Kind, c.Summary.Name}
+	}
+	body, err := json.Marshal(choice)
 	if err != nil {
 		return start, fmt.Errorf("encode an erasure: %w", err)
 	}
@@ -217,7 +232,7 @@ func (s *Eraser) carryOut(ctx context.Context, c Erase, e memory.Erasure) (Erasu
 	switch c.Kind {
 	case memory.EraseSession:
 		s.runner.LookAgain(c.User, "") // the user's weeks and months
-	case memory.EraseMessages:
+	case memory.EraseMessages, memory.EraseSummary:
 		s.runner.LookAgain(c.User, c.SessionID)
 	}
 	s.sweeper.Wake()
@@ -349,11 +364,7 @@ const leastPage = 100
 // rangesOf are the places of messages in order.
 func rangesOf(messages []memory.Message) (out []memory.SeqRange) {
 	for _, m := range messages {
-		if n := len(out); n > 0 && out[n-1].To == m.Seq-1 {
-			out[n-1].To = m.Seq
-			continue
-		}
-		out = append(out, memory.SeqRange{From: m.Seq, To: m.Seq})
+		out = memory.WithSeq(out, m.Seq)
 	}
 	return out
 }
@@ -456,13 +467,17 @@ func (c *chosenMessages) chosen() ([]bool, error) {
 
 // Extent is what an erasure would take away.
 type Extent struct {
-	Sessions, Messages, Facts int64
+	Sessions, Messages, Facts, Summaries int64
 }
 
 // Extent returns what an erasure would take away, and erases nothing.
 func (s *Eraser) Extent(ctx context.Context, c Erase) (Extent, error) {
 	if c.Kind == memory.EraseUser {
 		return s.extentOfUser(ctx, c.User)
+	}
+	if c.Kind == memory.EraseSummary {
+		_, err := s.summaryOf(ctx, c.Summary)
+		return Extent{Summaries: 1}, err
 	}
 	session, err := s.store.Session(ctx, c.session())
 	if err != nil {

@@ -102,6 +102,7 @@ func (s *FactEditor) ListQuarantined(ctx context.Context, q store.QuarantineQuer
 type amendment struct {
 	changes []extract.Change
 	forget  []store.ForgetFact
+	author  string // who makes it; "" where nobody is named
 	reverts string // the job whose effects it takes back; "" for none
 	receipt []byte // of that
 }
@@ -165,7 +166,9 @@ func (s *FactEditor) noteForgotten(ctx context.Context, scope memory.ScopeKey, f
 }
 
 func (a amendment) write(user memory.UserRef, scope memory.ScopeKey, base int64, now time.Time) store.FactWrite {
-	w := store.FactWrite{User: user, Scope: scope, Base: base, Forget: a.forget, Reverts: a.reverts, Receipt: a.receipt, Time: now}
+	w := store.FactWrite{
+		User: user, Scope: scope, Base: base, Forget: a.forget, Author: a.author, Reverts: a.reverts, Receipt: a.receipt, Time: now,
+	}
 	for _, c := range a.changes {
 		w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
 	}
@@ -177,6 +180,7 @@ type FactCreation struct {
 	User      memory.UserRef
 	Fact      memory.Fact // what WithFactDefaults completes
 	RequestID string      // "" for none
+	Author    string      // "" for none
 }
 
 // WithFactDefaults completes a fact that a person states.
@@ -211,7 +215,7 @@ func (s *FactEditor) CreateFact(ctx context.Context, p FactCreation) (memory.Fac
 			f.UpdateTime = s.now.stored()
 			id = f.ID
 		}
-		return amendment{changes: extract.Insert(state, f).Changes}, nil
+		return amendment{changes: extract.Insert(state, f).Changes, author: p.Author}, nil
 	})
 	if err != nil || known.ID != "" {
 		return known, err
@@ -252,6 +256,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 type FactUpdate struct {
 	FactRef
 	ETag         string // "" to update whatever is there
+	Author       string // "" for none
 	Text         *string
 	Category     *memory.Category
 	Tags         *[]string
@@ -304,18 +309,18 @@ func (u FactUpdate) decide(state extract.State, was memory.Fact, now time.Time) 
 	}
 	if f.IsCurrent() && !was.IsCurrent() {
 		d, _ := extract.Restore(state, f.ID, memory.FactRevision{Fact: f}, now)
-		return amendment{changes: d.Changes}, nil
+		return amendment{changes: d.Changes, author: u.Author}, nil
 	}
 	changes := extract.Insert(state, f).Changes
 	if was.IsCurrent() && !f.IsCurrent() {
 		at := slices.IndexFunc(changes, func(c extract.Change) bool { return c.Fact.ID == f.ID })
 		changes[at].Cause = memory.CauseInvalidated
 	}
-	return amendment{changes: changes}, nil
+	return amendment{changes: changes, author: u.Author}, nil
 }
 
 func (u FactUpdate) isEmpty() bool {
-	u.FactRef, u.ETag = FactRef{}, ""
+	u.FactRef, u.ETag, u.Author = FactRef{}, "", ""
 	return u == (FactUpdate{})
 }
 
@@ -361,7 +366,8 @@ func (s *FactEditor) DeleteFact(ctx context.Context, ref FactRef) error {
 // FactRestore says which revision of a fact to restore.
 type FactRestore struct {
 	FactRef
-	Revision int64 // 0 keeps its content
+	Revision int64  // 0 keeps its content
+	Author   string // "" for none
 }
 
 // RestoreFact makes a fact current again, as it was after one of its revisions, and returns it with the ids of what it
@@ -381,7 +387,7 @@ func (s *FactEditor) RestoreFact(ctx context.Context, r FactRestore) (fact memor
 		}
 		d, ids := extract.Restore(state, r.ID, content, s.now.stored())
 		superseded = ids
-		return amendment{changes: d.Changes}, nil
+		return amendment{changes: d.Changes, author: r.Author}, nil
 	})
 	if err != nil {
 		return memory.Fact{}, nil, err

@@ -23,8 +23,12 @@ type periodReader struct {
 func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	var out []memory.SummaryNode
 	for _, n := range found {
-		if revision := r.marks.OfPeriod(n.Kind, n.Period.Name); r.marks.Stands(revision) {
+		revision := r.marks.OfPeriod(n.Kind, n.Period.Name)
+		if r.marks.Stands(revision) {
 			out = append(out, revision.Node())
+			continue
+		}
+		if r.marks.IsDeleted(revision) || n.Text == "" { // erased, and not written anew yet
 			continue
 		}
 		stands, err := s.stands(ctx, r, n)

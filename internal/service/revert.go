@@ -13,7 +13,7 @@ import (
 // RevertJob takes back all that an applied extraction did to the user's facts, and returns the job with what became of
 // each of them. Again it changes nothing and returns the same. A job that changed nothing is refused with
 // JOB_NOT_REVERTIBLE.
-func (s *FactEditor) RevertJob(ctx context.Context, ref store.JobRef) (memory.Job, []extract.Reverted, error) {
+func (s *FactEditor) RevertJob(ctx context.Context, ref store.JobRef, author string) (memory.Job, []extract.Reverted, error) {
 	job, err := s.store.Job(ctx, ref)
 	if err != nil {
 		return job, nil, fmt.Errorf("read job: %w", err)
@@ -22,7 +22,11 @@ func (s *FactEditor) RevertJob(ctx context.Context, ref store.JobRef) (memory.Jo
 		if job.State != memory.JobApplied || job.Kind != memory.JobExtract {
 			return job, nil, store.JobNotRevertible(job)
 		}
-		_, err = s.amend(ctx, ref.User, func(state extract.State) (amendment, error) { return s.reversal(ctx, ref, state) })
+		_, err = s.amend(ctx, ref.User, func(state extract.State) (amendment, error) {
+			a, err := s.reversal(ctx, ref, state)
+			a.author = author
+			return a, err
+		})
 		if err != nil {
 			return job, nil, fmt.Errorf("revert job: %w", err)
 		}

@@ -392,13 +392,8 @@ func (out *shrunk) split(all []memory.Message, g gathered, stays map[int64]memor
 func untold(all []memory.Message, stays map[int64]memory.Message, told map[int64]bool, cut int64) []memory.SeqRange {
 	var out []memory.SeqRange
 	for _, m := range all {
-		_, there := stays[m.Seq]
-		switch n := len(out); {
-		case m.Seq > cut, there, told[m.Seq]:
-		case n > 0 && out[n-1].To == m.Seq-1:
-			out[n-1].To = m.Seq
-		default:
-			out = append(out, memory.SeqRange{From: m.Seq, To: m.Seq})
+		if _, there := stays[m.Seq]; m.Seq <= cut && !there && !told[m.Seq] {
+			out = memory.WithSeq(out, m.Seq)
 		}
 	}
 	return out

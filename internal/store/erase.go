@@ -32,6 +32,12 @@ type Erasures interface {
 	//   - A summary that was made of an erased message keeps its place and generation but has no Text; of persons' revisions of such a
 	//     summary none is left. Weeks and months that were made of such summaries are treated the same way. The session and the
 	//     user's periods are scheduled at Time, so that they are written anew from what is left.
+	//   - EraseSummary: the summary, all its nodes or generations, and all revisions of it that persons wrote have no Text. The next
+	//     revision is SummaryDeleted, with the Covers of Summary and the Rebuilds of the one before; earlier ones keep their numbers
+	//     and request ids, and cover nothing. Nodes of a session keep their place and generation and Passed all that they cover; weeks
+	//     and months have no Children. Weeks and months that were made of it have no Text; what persons wrote in their place stays.
+	//     Open and answered jobs of leaves, merges and rebuilds of the session, and of weeks and months, are final as
+	//     memory.JobReplaced, and a leaf's has a successor. The session and the periods are scheduled at Time.
 	//   - A job that is not final and may tell of an erased message (MayTellOf) is final as memory.JobReplaced without its answer,
 	//     and, unless it is of a week or month or no message of its range is left, a job of the same range and the next free
 	//     generation is open in its place: an answer to the old one is passed over, and applying the old one changes nothing. An
@@ -67,7 +73,8 @@ type ErasureStart struct {
 	ID        string // unique in the store: derived from the request id where there is one
 	Kind      memory.ErasureKind
 	User      memory.UserRef
-	SessionID string            // of EraseSession and EraseMessages
+	SessionID string // of EraseSession and EraseMessages, and of EraseSummary of a session
+	Summary   memory.ErasedSummary
 	Seqs      []memory.SeqRange // of EraseMessages, ascending and apart
 	IfLastSeq *int64            // of EraseMessages; nil for any
 	IDs       memory.ErasedIDs

@@ -86,6 +86,7 @@ type FactWrite struct {
 	Scope       memory.ScopeKey // "" only for the first write about a user who may not exist
 	Base        int64           // the fact revision that was decided against
 	JobID       string          // the job that is applied; "" for a person's change
+	Author      string          // kept with the revisions of a person's change; "" for none
 	Reverts     string          // the job whose effects the write takes back, with an empty JobID; "" for none
 	Receipt     []byte          // of the revert: kept as the job's answer
 	Changes     []FactChange

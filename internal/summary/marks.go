@@ -20,7 +20,7 @@ func (m Marks) AreEmpty() bool { return m.Hidden.IsEmpty() && len(m.Revisions) =
 func (m Marks) Of(session memory.SessionKey) View {
 	v := View{Hidden: m.Hidden.Ranges(session, math.MaxInt64)}
 	r := m.OfSession(session)
-	if m.Stands(r) {
+	if m.Stands(r) || m.IsDeleted(r) {
 		n := r.Node()
 		v.Corrected = &n
 	}
@@ -53,7 +53,18 @@ func (m Marks) Stands(r memory.SummaryRevision) bool { return r.Text != "" && !m
 // IsWithheld reports whether a revision is of a correction that is not in force, because a message that it covers was
 // hidden after it was written. A correction written while a message is hidden is taken to leave that message out.
 func (m Marks) IsWithheld(r memory.SummaryRevision) bool {
-	return r.Text != "" && slices.ContainsFunc(r.Covers, func(s memory.Covered) bool {
+	return r.Text != "" && m.coversHidden(r)
+}
+
+// IsDeleted reports whether a revision is of a deletion in force: none of the messages that the summary covered was hidden since.
+// Background work does not write such a summary again.
+func (m Marks) IsDeleted(r memory.SummaryRevision) bool {
+	return r.Cause == memory.SummaryDeleted && !m.coversHidden(r)
+}
+
+// coversHidden reports whether a message that a revision covers was hidden after it was written.
+func (m Marks) coversHidden(r memory.SummaryRevision) bool {
+	return slices.ContainsFunc(r.Covers, func(s memory.Covered) bool {
 		hidden := m.Hidden.Ranges(s.Session, s.Range.To)
 		return slices.ContainsFunc(s.Range.Without(s.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
 	})
@@ -69,11 +80,11 @@ func (m Marks) Correction(id string) (memory.SummaryNode, bool) {
 	return memory.SummaryNode{}, false
 }
 
-// Corrected are the standing corrections of weeks and months, by name.
+// Corrected are the standing corrections of weeks and months, by name, and without text those that are deleted.
 func (m Marks) Corrected() map[string]memory.SummaryNode {
 	out := map[string]memory.SummaryNode{}
 	for _, r := range m.Revisions {
-		if r.Kind != memory.SummarySession && m.Stands(r) {
+		if r.Kind != memory.SummarySession && (m.Stands(r) || m.IsDeleted(r)) {
 			out[r.Period] = r.Node()
 		}
 	}
@@ -110,6 +121,9 @@ func (m Marks) Sources(leaves []memory.SummaryNode) []memory.SummaryNode {
 			views[n.Session] = v
 		}
 		if n.Range.To <= v.corrected() {
+			if v.isDeleted() {
+				continue
+			}
 			c := *v.Corrected
 			c.FromTime, c.ToTime = n.FromTime, n.ToTime
 			out = append(out, c)

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -42,6 +43,59 @@ func TestACorrectionIsWithheld(t *testing.T) {
 	if (Marks{Hidden: hiddenIn("s", 5)}).IsWithheld(r) {
 		t.Error("a correction that was taken back is withheld")
 	}
+}
+
+func TestADeletionStands(t *testing.T) {
+	t.Parallel()
+	deleted := correctionOf(memory.Covered{Session: "s", Range: memory.SeqRange{From: 1, To: 9}})
+	deleted.Cause, deleted.Text = memory.SummaryDeleted, ""
+	empty := func(from, to int64) memory.SummaryNode {
+		r := memory.SeqRange{From: from, To: to}
+		return memory.SummaryNode{Kind: memory.SummarySession, Session: "s", Range: r, Passed: []memory.SeqRange{r}, Generation: 1}
+	}
+	nodes := []memory.SummaryNode{empty(1, 4), empty(5, 9)}
+	t.Run("nothing stands of what it covers, and nothing is due", func(t *testing.T) {
+		m := Marks{Revisions: []memory.SummaryRevision{deleted}}
+		standing, under := m.Of("s").Standing(nodes)
+		if len(standing)+len(under) > 0 || slices.ContainsFunc(nodes, m.Of("s").IsDue) || len(m.Sources(nodes)) > 0 {
+			t.Errorf("standing %v, under %v, weeks are made of %v", standing, under, m.Sources(nodes))
+		}
+	})
+	t.Run("all of it is due once a message that it covers is hidden, and nothing stands until then", func(t *testing.T) {
+		m := Marks{Revisions: []memory.SummaryRevision{deleted}, Hidden: hiddenIn("s", 3)}
+		for _, n := range nodes {
+			if !m.Of("s").IsDue(n) {
+				t.Errorf("%v is not due", n.Range)
+			}
+		}
+		if got := m.Of("s").Pick(nodes); len(got) > 0 {
+			t.Errorf("picked %v", got)
+		}
+	})
+	t.Run("all of it is due once somebody asks", func(t *testing.T) {
+		asked := deleted
+		asked.Cause, asked.Covers, asked.Rebuilds = memory.SummaryRebuilt, nil, 1
+		for _, n := range nodes {
+			if !(Marks{Revisions: []memory.SummaryRevision{asked}}).Of("s").IsDue(n) {
+				t.Errorf("%v is not due", n.Range)
+			}
+		}
+	})
+	t.Run("a deleted week is neither due nor told of by its month", func(t *testing.T) {
+		w := memory.SummaryRevision{Kind: memory.SummaryWeek, Period: "2026-W47", Revision: 1, Cause: memory.SummaryDeleted}
+		leaf := memory.SummaryNode{ID: "a", Text: "words", Range: memory.SeqRange{From: 1, To: 4}, ToTime: time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC)}
+		in := PeriodInput{
+			Leaves: []memory.SummaryNode{leaf}, Weeks: []memory.SummaryNode{{ID: "w", Kind: memory.SummaryWeek, Period: memory.Period{Name: "2026-W47"}, Generation: 1}},
+			Now: time.Date(2027, 1, 9, 0, 0, 0, 0, time.UTC), Location: time.UTC,
+		}
+		if len(PeriodsDue(in)) == 0 {
+			t.Fatal("it is not due before")
+		}
+		in.Corrected = Marks{Revisions: []memory.SummaryRevision{w}}.Corrected()
+		if due := PeriodsDue(in); len(due) > 0 {
+			t.Errorf("due are %v", due)
+		}
+	})
 }
 
 func TestACorrectionGoesWithItsMessages(t *testing.T) {

@@ -176,6 +176,9 @@ func (in PeriodInput) monthSources() map[string]sources {
 	for name, week := range latest(in.Weeks) {
 		if corrected, ok := in.Corrected[name]; ok {
 			week = corrected
+			if week.Text == "" { // deleted
+				continue
+			}
 		}
 		if period, err := ParsePeriod(memory.SummaryWeek, name, in.Location); err == nil && (in.Checkpoint == nil || in.Checkpoint[name]) {
 			gather(out, MonthOf(period), week)
@@ -244,7 +247,10 @@ func (in PeriodInput) due(kind memory.SummaryKind, found map[string]sources, sto
 		node := newest[name]
 		isNew := func(n memory.SummaryNode) bool { return !slices.Contains(node.Children, n.ID) }
 		stays := len(node.Children) == len(s.nodes) && !slices.ContainsFunc(s.nodes, isNew)
-		if _, corrected := in.Corrected[name]; corrected {
+		if c, corrected := in.Corrected[name]; corrected {
+			if c.Text == "" { // deleted
+				continue
+			}
 			stays = true
 		}
 		if in.Now.Before(s.period.End) || stays && node.Rebuild >= in.Rebuilds[name] {

@@ -11,7 +11,8 @@ import (
 // replaces what it corrects.
 type View struct {
 	Hidden []memory.SeqRange // ascending and apart
-	// Corrected is a person's text that covers the messages from the first on up to its last; nil for none.
+	// Corrected is a person's text that covers the messages from the first on up to its last; nil for none. Without text the person
+	// deleted what covered them.
 	Corrected *memory.SummaryNode
 	// Rebuilds is memory.SummaryRevision.Rebuilds of the session.
 	Rebuilds int
@@ -24,6 +25,9 @@ func (v View) corrected() int64 {
 	}
 	return v.Corrected.Range.To
 }
+
+// isDeleted reports whether a person deleted the summary of the messages up to corrected.
+func (v View) isDeleted() bool { return v.Corrected != nil && v.Corrected.Text == "" }
 
 // unseen returns the messages that a node must not contain, in ascending ranges without overlap: the hidden ones, and,
 // where it covers messages after a correction, those of the correction too, since it would bring back what was corrected.
@@ -49,7 +53,7 @@ func (v View) isHidden(r memory.SeqRange) bool { return len(r.Without(v.Hidden))
 // Standing splits a frontier into the nodes in force, after the correction where there is one, and the ranges of the
 // others, which nodes that cover some of their messages may replace: see Pick.
 func (v View) Standing(frontier []memory.SummaryNode) (standing []memory.SummaryNode, under []memory.SeqRange) {
-	if v.Corrected != nil && len(frontier) > 0 {
+	if v.Corrected != nil && !v.isDeleted() && len(frontier) > 0 {
 		standing = append(standing, *v.Corrected)
 	}
 	for _, n := range frontier {
@@ -113,13 +117,13 @@ type Rebuild struct {
 
 // IsDue reports whether a node, or what lies under it, is to be written anew: it contains a hidden message, lacks one that
 // is not hidden any more, would bring back what was corrected, or a person asked for it. A node that is hidden as a whole
-// is left as it is, and so is what a correction covers unless a person asked.
+// is left as it is, and so is what a correction covers unless a person asked, and what a deletion does.
 func (v View) IsDue(n memory.SummaryNode) bool {
 	switch {
 	case v.isHidden(Stood(n)):
 		return false
 	case n.Range.To <= v.corrected():
-		return n.Rebuild < v.Rebuilds
+		return !v.isDeleted() && n.Rebuild < v.Rebuilds
 	}
 	return !v.isGood(n)
 }

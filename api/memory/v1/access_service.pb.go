@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1049,7 +1050,7 @@ var File_memory_v1_access_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
 	"\x03Key\x12\x15\n" +
 	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12&\n" +
@@ -1118,17 +1119,18 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\x0eKEY_ROLE_AGENT\x10\x01\x12\x11\n" +
 	"\rKEY_ROLE_USER\x10\x02\x12\x15\n" +
 	"\x11KEY_ROLE_OPERATOR\x10\x03\x12\x12\n" +
-	"\x0eKEY_ROLE_ADMIN\x10\x042\xa9\x02\n" +
+	"\x0eKEY_ROLE_ADMIN\x10\x042\x9a\x03\n" +
 	"\n" +
-	"KeyService\x12F\n" +
-	"\tCreateKey\x12\x1b.memory.v1.CreateKeyRequest\x1a\x1c.memory.v1.CreateKeyResponse\x12C\n" +
-	"\bListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\x12F\n" +
-	"\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\x12F\n" +
-	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse2\x82\x02\n" +
-	"\rTenantService\x12L\n" +
-	"\vListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\x12R\n" +
-	"\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\x12O\n" +
-	"\fResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponseB\x9c\x01\n" +
+	"KeyService\x12[\n" +
+	"\tCreateKey\x12\x1b.memory.v1.CreateKeyRequest\x1a\x1c.memory.v1.CreateKeyResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/keys\x12U\n" +
+	"\bListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/keys\x12k\n" +
+	"\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:rotate\x12k\n" +
+	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:revoke2\xe8\x02\n" +
+	"\rTenantService\x12a\n" +
+	"\vListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/tenants\x12{\n" +
+	"\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/tenants/{tenant}:suspend\x12w\n" +
+	"\fResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/tenants/{tenant}:resumeB\x9c\x01\n" +
 	"\rcom.memory.v1B\x12AccessServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -30,7 +31,9 @@ type CreateFactRequest struct {
 	// attribute, valid_from (now when not set), pinned and language are taken; the rest is ignored.
 	Fact *Fact `protobuf:"bytes,1,opt,name=fact,proto3" json:"fact,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat returns the first fact. Optional.
-	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -75,6 +78,13 @@ func (x *CreateFactRequest) GetFact() *Fact {
 func (x *CreateFactRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *CreateFactRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -590,7 +600,9 @@ type UpdateFactRequest struct {
 	Fact *Fact `protobuf:"bytes,1,opt,name=fact,proto3" json:"fact,omitempty"`
 	// What to change: text, category, tags, significance, subject, attribute, valid_from, valid_to, pinned, language, or *
 	// for all of them; the fields that are set when empty. Naming valid_to without a value makes the fact current.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -637,6 +649,13 @@ func (x *UpdateFactRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 		return x.UpdateMask
 	}
 	return nil
+}
+
+func (x *UpdateFactRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
 }
 
 // UpdateFactResponse holds the changed fact.
@@ -840,7 +859,9 @@ type FactRevision struct {
 	// Why it changed.
 	Cause FactCause `protobuf:"varint,2,opt,name=cause,proto3,enum=memory.v1.FactCause" json:"cause,omitempty"`
 	// The background job that changed it; empty for a person.
-	JobId         string `protobuf:"bytes,3,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	JobId string `protobuf:"bytes,3,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// The person who changed it, as the call named them; empty where it named nobody, and for a job.
+	Author        string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -892,6 +913,13 @@ func (x *FactRevision) GetCause() FactCause {
 func (x *FactRevision) GetJobId() string {
 	if x != nil {
 		return x.JobId
+	}
+	return ""
+}
+
+func (x *FactRevision) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -950,7 +978,9 @@ type RestoreFactRequest struct {
 	// The fact. Required.
 	FactId string `protobuf:"bytes,2,opt,name=fact_id,json=factId,proto3" json:"fact_id,omitempty"`
 	// The revision whose content to restore; the content stays as it is when 0.
-	Revision      int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision int64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1004,6 +1034,13 @@ func (x *RestoreFactRequest) GetRevision() int64 {
 		return x.Revision
 	}
 	return 0
+}
+
+func (x *RestoreFactRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
 }
 
 // RestoreFactResponse holds the restored fact.
@@ -1275,11 +1312,12 @@ var File_memory_v1_fact_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/fact_service.proto\x12\tmemory.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\x1a\x14memory/v1/fact.proto\"W\n" +
+	"\x1cmemory/v1/fact_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\x1a\x14memory/v1/fact.proto\"o\n" +
 	"\x11CreateFactRequest\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\"9\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"9\n" +
 	"\x12CreateFactResponse\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\"B\n" +
 	"\x0eGetFactRequest\x12\x17\n" +
@@ -1316,11 +1354,12 @@ const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\x13SearchFactsResponse\x12&\n" +
 	"\x04hits\x18\x01 \x03(\v2\x12.memory.v1.FactHitR\x04hits\x122\n" +
 	"\bdegraded\x18\x02 \x03(\v2\x16.memory.v1.DegradationR\bdegraded\x12\x1a\n" +
-	"\bembedder\x18\x03 \x01(\tR\bembedder\"u\n" +
+	"\bembedder\x18\x03 \x01(\tR\bembedder\"\x8d\x01\n" +
 	"\x11UpdateFactRequest\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\"9\n" +
+	"updateMask\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"9\n" +
 	"\x12UpdateFactResponse\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\"E\n" +
 	"\x11DeleteFactRequest\x12\x17\n" +
@@ -1329,17 +1368,19 @@ const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\x12DeleteFactResponse\"L\n" +
 	"\x18ListFactRevisionsRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x17\n" +
-	"\afact_id\x18\x02 \x01(\tR\x06factId\"v\n" +
+	"\afact_id\x18\x02 \x01(\tR\x06factId\"\x8e\x01\n" +
 	"\fFactRevision\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\x12*\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x14.memory.v1.FactCauseR\x05cause\x12\x15\n" +
-	"\x06job_id\x18\x03 \x01(\tR\x05jobId\"R\n" +
+	"\x06job_id\x18\x03 \x01(\tR\x05jobId\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\"R\n" +
 	"\x19ListFactRevisionsResponse\x125\n" +
-	"\trevisions\x18\x01 \x03(\v2\x17.memory.v1.FactRevisionR\trevisions\"b\n" +
+	"\trevisions\x18\x01 \x03(\v2\x17.memory.v1.FactRevisionR\trevisions\"z\n" +
 	"\x12RestoreFactRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x17\n" +
 	"\afact_id\x18\x02 \x01(\tR\x06factId\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\x03R\brevision\"j\n" +
+	"\brevision\x18\x03 \x01(\x03R\brevision\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\"j\n" +
 	"\x13RestoreFactResponse\x12#\n" +
 	"\x04fact\x18\x01 \x01(\v2\x0f.memory.v1.FactR\x04fact\x12.\n" +
 	"\x13superseded_fact_ids\x18\x02 \x03(\tR\x11supersededFactIds\"m\n" +
@@ -1361,20 +1402,20 @@ const file_memory_v1_fact_service_proto_rawDesc = "" +
 	"\n" +
 	"operations\x18\x01 \x03(\v2\x1f.memory.v1.QuarantinedOperationR\n" +
 	"operations\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xce\x05\n" +
-	"\vFactService\x12I\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xff\b\n" +
+	"\vFactService\x12w\n" +
 	"\n" +
-	"CreateFact\x12\x1c.memory.v1.CreateFactRequest\x1a\x1d.memory.v1.CreateFactResponse\x12@\n" +
-	"\aGetFact\x12\x19.memory.v1.GetFactRequest\x1a\x1a.memory.v1.GetFactResponse\x12F\n" +
-	"\tListFacts\x12\x1b.memory.v1.ListFactsRequest\x1a\x1c.memory.v1.ListFactsResponse\x12L\n" +
-	"\vSearchFacts\x12\x1d.memory.v1.SearchFactsRequest\x1a\x1e.memory.v1.SearchFactsResponse\x12I\n" +
+	"CreateFact\x12\x1c.memory.v1.CreateFactRequest\x1a\x1d.memory.v1.CreateFactResponse\",\x82\xd3\xe4\x93\x02&:\x04fact\"\x1e/v1/users/{fact.user_id}/facts\x12m\n" +
+	"\aGetFact\x12\x19.memory.v1.GetFactRequest\x1a\x1a.memory.v1.GetFactResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/users/{user_id}/facts/{fact_id}\x12i\n" +
+	"\tListFacts\x12\x1b.memory.v1.ListFactsRequest\x1a\x1c.memory.v1.ListFactsResponse\"!\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/users/{user_id}/facts\x12y\n" +
+	"\vSearchFacts\x12\x1d.memory.v1.SearchFactsRequest\x1a\x1e.memory.v1.SearchFactsResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/users/{user_id}/facts:search\x12\x86\x01\n" +
 	"\n" +
-	"UpdateFact\x12\x1c.memory.v1.UpdateFactRequest\x1a\x1d.memory.v1.UpdateFactResponse\x12I\n" +
+	"UpdateFact\x12\x1c.memory.v1.UpdateFactRequest\x1a\x1d.memory.v1.UpdateFactResponse\";\x82\xd3\xe4\x93\x025:\x04fact2-/v1/users/{fact.user_id}/facts/{fact.fact_id}\x12v\n" +
 	"\n" +
-	"DeleteFact\x12\x1c.memory.v1.DeleteFactRequest\x1a\x1d.memory.v1.DeleteFactResponse\x12^\n" +
-	"\x11ListFactRevisions\x12#.memory.v1.ListFactRevisionsRequest\x1a$.memory.v1.ListFactRevisionsResponse\x12L\n" +
-	"\vRestoreFact\x12\x1d.memory.v1.RestoreFactRequest\x1a\x1e.memory.v1.RestoreFactResponse\x12X\n" +
-	"\x0fListQuarantined\x12!.memory.v1.ListQuarantinedRequest\x1a\".memory.v1.ListQuarantinedResponseB\x9a\x01\n" +
+	"DeleteFact\x12\x1c.memory.v1.DeleteFactRequest\x1a\x1d.memory.v1.DeleteFactResponse\"+\x82\xd3\xe4\x93\x02%*#/v1/users/{user_id}/facts/{fact_id}\x12\x95\x01\n" +
+	"\x11ListFactRevisions\x12#.memory.v1.ListFactRevisionsRequest\x1a$.memory.v1.ListFactRevisionsResponse\"5\x82\xd3\xe4\x93\x02/\x12-/v1/users/{user_id}/facts/{fact_id}/revisions\x12\x84\x01\n" +
+	"\vRestoreFact\x12\x1d.memory.v1.RestoreFactRequest\x1a\x1e.memory.v1.RestoreFactResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/users/{user_id}/facts/{fact_id}:restore\x12\x81\x01\n" +
+	"\x0fListQuarantined\x12!.memory.v1.ListQuarantinedRequest\x1a\".memory.v1.ListQuarantinedResponse\"'\x82\xd3\xe4\x93\x02!\x12\x1f/v1/users/{user_id}/quarantinedB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10FactServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

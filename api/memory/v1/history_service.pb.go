@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -720,7 +721,7 @@ var File_memory_v1_history_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_history_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"\xc2\x01\n" +
+	"\x1fmemory/v1/history_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\"\xc2\x01\n" +
 	"\x12CountTokensRequest\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12\x14\n" +
@@ -783,11 +784,11 @@ const file_memory_v1_history_service_proto_rawDesc = "" +
 	" \x01(\x05R\n" +
 	"modelCalls\x12,\n" +
 	"\x12model_input_tokens\x18\v \x01(\x03R\x10modelInputTokens\x12.\n" +
-	"\x13model_output_tokens\x18\f \x01(\x03R\x11modelOutputTokens2\xf4\x01\n" +
-	"\x0eHistoryService\x12L\n" +
-	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponse\x12@\n" +
-	"\aCompact\x12\x19.memory.v1.CompactRequest\x1a\x1a.memory.v1.CompactResponse\x12R\n" +
-	"\rCheckMessages\x12\x1f.memory.v1.CheckMessagesRequest\x1a .memory.v1.CheckMessagesResponseB\x9d\x01\n" +
+	"\x13model_output_tokens\x18\f \x01(\x03R\x11modelOutputTokens2\xd6\x02\n" +
+	"\x0eHistoryService\x12p\n" +
+	"\vCountTokens\x12\x1d.memory.v1.CountTokensRequest\x1a\x1e.memory.v1.CountTokensResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/history:countTokens\x12`\n" +
+	"\aCompact\x12\x19.memory.v1.CompactRequest\x1a\x1a.memory.v1.CompactResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/history:compact\x12p\n" +
+	"\rCheckMessages\x12\x1f.memory.v1.CheckMessagesRequest\x1a .memory.v1.CheckMessagesResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/history:checkB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13HistoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -580,7 +581,7 @@ var File_memory_v1_maintenance_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_maintenance_service_proto_rawDesc = "" +
 	"\n" +
-	"#memory/v1/maintenance_service.proto\x12\tmemory.v1\x1a\x1cmemory/v1/work_service.proto\"D\n" +
+	"#memory/v1/maintenance_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cmemory/v1/work_service.proto\"D\n" +
 	"\x0eReembedRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1c\n" +
 	"\tdimension\x18\x02 \x01(\x05R\tdimension\"3\n" +
@@ -616,12 +617,12 @@ const file_memory_v1_maintenance_service_proto_rawDesc = "" +
 	"\x1bRETENTION_RULE_MAX_MESSAGES\x10\x03\x12\x1b\n" +
 	"\x17RETENTION_RULE_FACT_AGE\x10\x04\x12\x19\n" +
 	"\x15RETENTION_RULE_UNUSED\x10\x05\x12\x1c\n" +
-	"\x18RETENTION_RULE_MAX_FACTS\x10\x062\xa8\x02\n" +
-	"\x12MaintenanceService\x12@\n" +
-	"\aReembed\x12\x19.memory.v1.ReembedRequest\x1a\x1a.memory.v1.ReembedResponse\x12@\n" +
-	"\aReindex\x12\x19.memory.v1.ReindexRequest\x1a\x1a.memory.v1.ReindexResponse\x12=\n" +
-	"\x06Verify\x12\x18.memory.v1.VerifyRequest\x1a\x19.memory.v1.VerifyResponse\x12O\n" +
-	"\fListExpiring\x12\x1e.memory.v1.ListExpiringRequest\x1a\x1f.memory.v1.ListExpiringResponseB\xa1\x01\n" +
+	"\x18RETENTION_RULE_MAX_FACTS\x10\x062\xb5\x03\n" +
+	"\x12MaintenanceService\x12d\n" +
+	"\aReembed\x12\x19.memory.v1.ReembedRequest\x1a\x1a.memory.v1.ReembedResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/maintenance:reembed\x12d\n" +
+	"\aReindex\x12\x19.memory.v1.ReindexRequest\x1a\x1a.memory.v1.ReindexResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/maintenance:reindex\x12`\n" +
+	"\x06Verify\x12\x18.memory.v1.VerifyRequest\x1a\x19.memory.v1.VerifyResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/maintenance:verify\x12q\n" +
+	"\fListExpiring\x12\x1e.memory.v1.ListExpiringRequest\x1a\x1f.memory.v1.ListExpiringResponse\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/maintenance/expiringB\xa1\x01\n" +
 	"\rcom.memory.v1B\x17MaintenanceServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -2133,7 +2134,7 @@ var File_memory_v1_memory_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\x1a\x1cmemory/v1/work_service.proto\"\xe3\x02\n" +
+	"\x1ememory/v1/memory_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15memory/v1/check.proto\x1a\x17memory/v1/context.proto\x1a\x17memory/v1/message.proto\x1a\x16memory/v1/policy.proto\x1a\x17memory/v1/session.proto\x1a\x1cmemory/v1/work_service.proto\"\xe3\x02\n" +
 	"\rRecordRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -2324,20 +2325,20 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
 	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
 	"\x12FINDING_KIND_CHECK\x10\x04\x12\x16\n" +
-	"\x12FINDING_KIND_EMPTY\x10\x052\x84\a\n" +
-	"\rMemoryService\x12=\n" +
-	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\x12O\n" +
-	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\x12I\n" +
+	"\x12FINDING_KIND_EMPTY\x10\x052\xab\f\n" +
+	"\rMemoryService\x12z\n" +
+	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/users/{user_id}/sessions/{session_id}:record\x12\x92\x01\n" +
+	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}:buildContext\x12|\n" +
 	"\n" +
-	"GetSession\x12\x1c.memory.v1.GetSessionRequest\x1a\x1d.memory.v1.GetSessionResponse\x12O\n" +
-	"\fListSessions\x12\x1e.memory.v1.ListSessionsRequest\x1a\x1f.memory.v1.ListSessionsResponse\x12R\n" +
-	"\rUpdateSession\x12\x1f.memory.v1.UpdateSessionRequest\x1a .memory.v1.UpdateSessionResponse\x12O\n" +
-	"\fListMessages\x12\x1e.memory.v1.ListMessagesRequest\x1a\x1f.memory.v1.ListMessagesResponse\x12U\n" +
-	"\x0eSearchMessages\x12 .memory.v1.SearchMessagesRequest\x1a!.memory.v1.SearchMessagesResponse\x12R\n" +
-	"\rUpdateMessage\x12\x1f.memory.v1.UpdateMessageRequest\x1a .memory.v1.UpdateMessageResponse\x12U\n" +
-	"\x0eDeleteMessages\x12 .memory.v1.DeleteMessagesRequest\x1a!.memory.v1.DeleteMessagesResponse\x12L\n" +
-	"\vPopMessages\x12\x1d.memory.v1.PopMessagesRequest\x1a\x1e.memory.v1.PopMessagesResponse\x12R\n" +
-	"\rDeleteSession\x12\x1f.memory.v1.DeleteSessionRequest\x1a .memory.v1.DeleteSessionResponseB\x9c\x01\n" +
+	"GetSession\x12\x1c.memory.v1.GetSessionRequest\x1a\x1d.memory.v1.GetSessionResponse\"1\x82\xd3\xe4\x93\x02+\x12)/v1/users/{user_id}/sessions/{session_id}\x12u\n" +
+	"\fListSessions\x12\x1e.memory.v1.ListSessionsRequest\x1a\x1f.memory.v1.ListSessionsResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/users/{user_id}/sessions\x12\x9e\x01\n" +
+	"\rUpdateSession\x12\x1f.memory.v1.UpdateSessionRequest\x1a .memory.v1.UpdateSessionResponse\"J\x82\xd3\xe4\x93\x02D:\asession29/v1/users/{session.user_id}/sessions/{session.session_id}\x12\x8b\x01\n" +
+	"\fListMessages\x12\x1e.memory.v1.ListMessagesRequest\x1a\x1f.memory.v1.ListMessagesResponse\":\x82\xd3\xe4\x93\x024\x122/v1/users/{user_id}/sessions/{session_id}/messages\x12\x85\x01\n" +
+	"\x0eSearchMessages\x12 .memory.v1.SearchMessagesRequest\x1a!.memory.v1.SearchMessagesResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/messages:search\x12\xa4\x01\n" +
+	"\rUpdateMessage\x12\x1f.memory.v1.UpdateMessageRequest\x1a .memory.v1.UpdateMessageResponse\"P\x82\xd3\xe4\x93\x02J:\amessage2?/v1/users/{user_id}/sessions/{session_id}/messages/{message.id}\x12\x9b\x01\n" +
+	"\x0eDeleteMessages\x12 .memory.v1.DeleteMessagesRequest\x1a!.memory.v1.DeleteMessagesResponse\"D\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/users/{user_id}/sessions/{session_id}/messages:delete\x12\x8f\x01\n" +
+	"\vPopMessages\x12\x1d.memory.v1.PopMessagesRequest\x1a\x1e.memory.v1.PopMessagesResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}/messages:pop\x12\x85\x01\n" +
+	"\rDeleteSession\x12\x1f.memory.v1.DeleteSessionRequest\x1a .memory.v1.DeleteSessionResponse\"1\x82\xd3\xe4\x93\x02+*)/v1/users/{user_id}/sessions/{session_id}B\x9c\x01\n" +
 	"\rcom.memory.v1B\x12MemoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

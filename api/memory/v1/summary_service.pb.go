@@ -7,8 +7,10 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -93,6 +95,8 @@ const (
 	SummaryCause_SUMMARY_CAUSE_LIFTED SummaryCause = 3
 	// Asked for what background work writes to be written anew.
 	SummaryCause_SUMMARY_CAUSE_REBUILT SummaryCause = 4
+	// Deleted it: see DeleteSummary. Revisions before have no text.
+	SummaryCause_SUMMARY_CAUSE_DELETED SummaryCause = 5
 )
 
 // Enum value maps for SummaryCause.
@@ -103,6 +107,7 @@ var (
 		2: "SUMMARY_CAUSE_RESTORED",
 		3: "SUMMARY_CAUSE_LIFTED",
 		4: "SUMMARY_CAUSE_REBUILT",
+		5: "SUMMARY_CAUSE_DELETED",
 	}
 	SummaryCause_value = map[string]int32{
 		"SUMMARY_CAUSE_UNSPECIFIED": 0,
@@ -110,6 +115,7 @@ var (
 		"SUMMARY_CAUSE_RESTORED":    2,
 		"SUMMARY_CAUSE_LIFTED":      3,
 		"SUMMARY_CAUSE_REBUILT":     4,
+		"SUMMARY_CAUSE_DELETED":     5,
 	}
 )
 
@@ -809,7 +815,9 @@ type RebuildSummaryRequest struct {
 	// The week as 2026-W47 or the month as 2026-11, for WEEK and MONTH.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat asks for nothing more. Optional.
-	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,6,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -879,6 +887,13 @@ func (x *RebuildSummaryRequest) GetRequestId() string {
 	return ""
 }
 
+func (x *RebuildSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
 // RebuildSummaryResponse holds the summary as it is for now.
 type RebuildSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -932,7 +947,9 @@ type UpdateSummaryRequest struct {
 	// summaries have (summaries.max-tokens); with an etag the update is refused if it is stale. The rest is ignored.
 	Summary *Summary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
-	RequestId     string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -977,6 +994,13 @@ func (x *UpdateSummaryRequest) GetSummary() *Summary {
 func (x *UpdateSummaryRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UpdateSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -1114,7 +1138,9 @@ type SummaryRevision struct {
 	// Of a session's correction, the last message that it stands for.
 	ThroughSeq int64 `protobuf:"varint,5,opt,name=through_seq,json=throughSeq,proto3" json:"through_seq,omitempty"`
 	// When it was done.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Who did it, as the call named them; empty where it named nobody.
+	Author        string `protobuf:"bytes,7,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1191,6 +1217,13 @@ func (x *SummaryRevision) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SummaryRevision) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
 // ListSummaryRevisionsResponse holds a summary's history: the latest 200 revisions.
 type ListSummaryRevisionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1254,7 +1287,9 @@ type RestoreSummaryRequest struct {
 	// The summary's etag: with it the call is refused if it is stale. Optional.
 	Etag string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
 	// The caller's id of this call, at most 255 bytes: a repeat changes nothing. Optional.
-	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1338,6 +1373,13 @@ func (x *RestoreSummaryRequest) GetRequestId() string {
 	return ""
 }
 
+func (x *RestoreSummaryRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
 // RestoreSummaryResponse holds the restored summary.
 type RestoreSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1384,11 +1426,167 @@ func (x *RestoreSummaryResponse) GetSummary() *Summary {
 	return nil
 }
 
+// DeleteSummaryRequest names a summary to erase.
+type DeleteSummaryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// What it stands for; SESSION when not set.
+	Kind SummaryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=memory.v1.SummaryKind" json:"kind,omitempty"`
+	// The session. Required for SESSION, else not allowed.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The week as 2026-W47 or the month as 2026-11. Required for WEEK and MONTH, else not allowed.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// The caller's id of this call, at most 255 bytes, kept for good: a repeat erases nothing more, also where the summary was
+	// written anew since, and returns the job. Optional.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// As DeleteMessagesRequest.wait.
+	Wait *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,7,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSummaryRequest) Reset() {
+	*x = DeleteSummaryRequest{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSummaryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSummaryRequest) ProtoMessage() {}
+
+func (x *DeleteSummaryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSummaryRequest.ProtoReflect.Descriptor instead.
+func (*DeleteSummaryRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DeleteSummaryRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *DeleteSummaryRequest) GetKind() SummaryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return SummaryKind_SUMMARY_KIND_UNSPECIFIED
+}
+
+func (x *DeleteSummaryRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *DeleteSummaryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeleteSummaryRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *DeleteSummaryRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *DeleteSummaryRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// DeleteSummaryResponse says what was erased.
+type DeleteSummaryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The job that deletes what is left in the stores, with its receipt; not set when validate_only.
+	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	// What would go. Only when validate_only.
+	Extent        *ErasureExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSummaryResponse) Reset() {
+	*x = DeleteSummaryResponse{}
+	mi := &file_memory_v1_summary_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSummaryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSummaryResponse) ProtoMessage() {}
+
+func (x *DeleteSummaryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_summary_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSummaryResponse.ProtoReflect.Descriptor instead.
+func (*DeleteSummaryResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_summary_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeleteSummaryResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *DeleteSummaryResponse) GetExtent() *ErasureExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
 var File_memory_v1_summary_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1fmemory/v1/summary_service.proto\x12\tmemory.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x02\n" +
+	"\x1fmemory/v1/summary_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemory/v1/work_service.proto\"\x91\x02\n" +
 	"\vSummaryNode\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\x05R\x05level\x12\x19\n" +
@@ -1448,7 +1646,7 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\"]\n" +
 	"\x11SummarizeResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1a\n" +
-	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xae\x01\n" +
+	"\bcomplete\x18\x02 \x01(\bR\bcomplete\"\xc6\x01\n" +
 	"\x15RebuildSummaryRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -1456,13 +1654,15 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"F\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\x06 \x01(\tR\x06author\"F\n" +
 	"\x16RebuildSummaryResponse\x12,\n" +
-	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"c\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"{\n" +
 	"\x14UpdateSummaryRequest\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\"E\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"E\n" +
 	"\x15UpdateSummaryResponse\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\x95\x01\n" +
 	"\x1bListSummaryRevisionsRequest\x12\x17\n" +
@@ -1470,7 +1670,7 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"\xe6\x01\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"\xfe\x01\n" +
 	"\x0fSummaryRevision\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x03R\brevision\x12-\n" +
 	"\x05cause\x18\x02 \x01(\x0e2\x17.memory.v1.SummaryCauseR\x05cause\x12\x12\n" +
@@ -1479,9 +1679,10 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\vthrough_seq\x18\x05 \x01(\x03R\n" +
 	"throughSeq\x12;\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"X\n" +
+	"createTime\x12\x16\n" +
+	"\x06author\x18\a \x01(\tR\x06author\"X\n" +
 	"\x1cListSummaryRevisionsResponse\x128\n" +
-	"\trevisions\x18\x01 \x03(\v2\x1a.memory.v1.SummaryRevisionR\trevisions\"\xde\x01\n" +
+	"\trevisions\x18\x01 \x03(\v2\x1a.memory.v1.SummaryRevisionR\trevisions\"\xf6\x01\n" +
 	"\x15RestoreSummaryRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
@@ -1491,29 +1692,45 @@ const file_memory_v1_summary_service_proto_rawDesc = "" +
 	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x12\n" +
 	"\x04etag\x18\x06 \x01(\tR\x04etag\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId\"F\n" +
+	"request_id\x18\a \x01(\tR\trequestId\x12\x16\n" +
+	"\x06author\x18\b \x01(\tR\x06author\"F\n" +
 	"\x16RestoreSummaryResponse\x12,\n" +
-	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary*t\n" +
+	"\asummary\x18\x01 \x01(\v2\x12.memory.v1.SummaryR\asummary\"\x81\x02\n" +
+	"\x14DeleteSummaryRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.memory.v1.SummaryKindR\x04kind\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12-\n" +
+	"\x04wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\a \x01(\bR\fvalidateOnly\"k\n" +
+	"\x15DeleteSummaryResponse\x12 \n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent*t\n" +
 	"\vSummaryKind\x12\x1c\n" +
 	"\x18SUMMARY_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SUMMARY_KIND_SESSION\x10\x01\x12\x15\n" +
 	"\x11SUMMARY_KIND_WEEK\x10\x02\x12\x16\n" +
-	"\x12SUMMARY_KIND_MONTH\x10\x03*\x9b\x01\n" +
+	"\x12SUMMARY_KIND_MONTH\x10\x03*\xb6\x01\n" +
 	"\fSummaryCause\x12\x1d\n" +
 	"\x19SUMMARY_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SUMMARY_CAUSE_CORRECTED\x10\x01\x12\x1a\n" +
 	"\x16SUMMARY_CAUSE_RESTORED\x10\x02\x12\x18\n" +
 	"\x14SUMMARY_CAUSE_LIFTED\x10\x03\x12\x19\n" +
-	"\x15SUMMARY_CAUSE_REBUILT\x10\x042\xe2\x04\n" +
-	"\x0eSummaryService\x12I\n" +
+	"\x15SUMMARY_CAUSE_REBUILT\x10\x04\x12\x19\n" +
+	"\x15SUMMARY_CAUSE_DELETED\x10\x052\xb1\b\n" +
+	"\x0eSummaryService\x12n\n" +
 	"\n" +
-	"GetSummary\x12\x1c.memory.v1.GetSummaryRequest\x1a\x1d.memory.v1.GetSummaryResponse\x12R\n" +
-	"\rListSummaries\x12\x1f.memory.v1.ListSummariesRequest\x1a .memory.v1.ListSummariesResponse\x12F\n" +
-	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponse\x12U\n" +
-	"\x0eRebuildSummary\x12 .memory.v1.RebuildSummaryRequest\x1a!.memory.v1.RebuildSummaryResponse\x12R\n" +
-	"\rUpdateSummary\x12\x1f.memory.v1.UpdateSummaryRequest\x1a .memory.v1.UpdateSummaryResponse\x12g\n" +
-	"\x14ListSummaryRevisions\x12&.memory.v1.ListSummaryRevisionsRequest\x1a'.memory.v1.ListSummaryRevisionsResponse\x12U\n" +
-	"\x0eRestoreSummary\x12 .memory.v1.RestoreSummaryRequest\x1a!.memory.v1.RestoreSummaryResponseB\x9d\x01\n" +
+	"GetSummary\x12\x1c.memory.v1.GetSummaryRequest\x1a\x1d.memory.v1.GetSummaryResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/users/{user_id}/summary\x12y\n" +
+	"\rListSummaries\x12\x1f.memory.v1.ListSummariesRequest\x1a .memory.v1.ListSummariesResponse\"%\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/users/{user_id}/summaries\x12\x86\x01\n" +
+	"\tSummarize\x12\x1b.memory.v1.SummarizeRequest\x1a\x1c.memory.v1.SummarizeResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/users/{user_id}/sessions/{session_id}:summarize\x12\x85\x01\n" +
+	"\x0eRebuildSummary\x12 .memory.v1.RebuildSummaryRequest\x1a!.memory.v1.RebuildSummaryResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/summary:rebuild\x12\x88\x01\n" +
+	"\rUpdateSummary\x12\x1f.memory.v1.UpdateSummaryRequest\x1a .memory.v1.UpdateSummaryResponse\"4\x82\xd3\xe4\x93\x02.:\asummary2#/v1/users/{summary.user_id}/summary\x12\x96\x01\n" +
+	"\x14ListSummaryRevisions\x12&.memory.v1.ListSummaryRevisionsRequest\x1a'.memory.v1.ListSummaryRevisionsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/users/{user_id}/summary/revisions\x12\x85\x01\n" +
+	"\x0eRestoreSummary\x12 .memory.v1.RestoreSummaryRequest\x1a!.memory.v1.RestoreSummaryResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/summary:restore\x12w\n" +
+	"\rDeleteSummary\x12\x1f.memory.v1.DeleteSummaryRequest\x1a .memory.v1.DeleteSummaryResponse\"#\x82\xd3\xe4\x93\x02\x1d*\x1b/v1/users/{user_id}/summaryB\x9d\x01\n" +
 	"\rcom.memory.v1B\x13SummaryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 
@@ -1530,7 +1747,7 @@ func file_memory_v1_summary_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_summary_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_memory_v1_summary_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_memory_v1_summary_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_memory_v1_summary_service_proto_goTypes = []any{
 	(SummaryKind)(0),                     // 0: memory.v1.SummaryKind
 	(SummaryCause)(0),                    // 1: memory.v1.SummaryCause
@@ -1551,13 +1768,18 @@ var file_memory_v1_summary_service_proto_goTypes = []any{
 	(*ListSummaryRevisionsResponse)(nil), // 16: memory.v1.ListSummaryRevisionsResponse
 	(*RestoreSummaryRequest)(nil),        // 17: memory.v1.RestoreSummaryRequest
 	(*RestoreSummaryResponse)(nil),       // 18: memory.v1.RestoreSummaryResponse
-	(*timestamppb.Timestamp)(nil),        // 19: google.protobuf.Timestamp
+	(*DeleteSummaryRequest)(nil),         // 19: memory.v1.DeleteSummaryRequest
+	(*DeleteSummaryResponse)(nil),        // 20: memory.v1.DeleteSummaryResponse
+	(*timestamppb.Timestamp)(nil),        // 21: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),          // 22: google.protobuf.Duration
+	(*Job)(nil),                          // 23: memory.v1.Job
+	(*ErasureExtent)(nil),                // 24: memory.v1.ErasureExtent
 }
 var file_memory_v1_summary_service_proto_depIdxs = []int32{
-	19, // 0: memory.v1.SummaryNode.create_time:type_name -> google.protobuf.Timestamp
+	21, // 0: memory.v1.SummaryNode.create_time:type_name -> google.protobuf.Timestamp
 	0,  // 1: memory.v1.Summary.kind:type_name -> memory.v1.SummaryKind
-	19, // 2: memory.v1.Summary.start_time:type_name -> google.protobuf.Timestamp
-	19, // 3: memory.v1.Summary.end_time:type_name -> google.protobuf.Timestamp
+	21, // 2: memory.v1.Summary.start_time:type_name -> google.protobuf.Timestamp
+	21, // 3: memory.v1.Summary.end_time:type_name -> google.protobuf.Timestamp
 	2,  // 4: memory.v1.Summary.nodes:type_name -> memory.v1.SummaryNode
 	0,  // 5: memory.v1.GetSummaryRequest.kind:type_name -> memory.v1.SummaryKind
 	3,  // 6: memory.v1.GetSummaryResponse.summary:type_name -> memory.v1.Summary
@@ -1570,29 +1792,35 @@ var file_memory_v1_summary_service_proto_depIdxs = []int32{
 	3,  // 13: memory.v1.UpdateSummaryResponse.summary:type_name -> memory.v1.Summary
 	0,  // 14: memory.v1.ListSummaryRevisionsRequest.kind:type_name -> memory.v1.SummaryKind
 	1,  // 15: memory.v1.SummaryRevision.cause:type_name -> memory.v1.SummaryCause
-	19, // 16: memory.v1.SummaryRevision.create_time:type_name -> google.protobuf.Timestamp
+	21, // 16: memory.v1.SummaryRevision.create_time:type_name -> google.protobuf.Timestamp
 	15, // 17: memory.v1.ListSummaryRevisionsResponse.revisions:type_name -> memory.v1.SummaryRevision
 	0,  // 18: memory.v1.RestoreSummaryRequest.kind:type_name -> memory.v1.SummaryKind
 	3,  // 19: memory.v1.RestoreSummaryResponse.summary:type_name -> memory.v1.Summary
-	4,  // 20: memory.v1.SummaryService.GetSummary:input_type -> memory.v1.GetSummaryRequest
-	6,  // 21: memory.v1.SummaryService.ListSummaries:input_type -> memory.v1.ListSummariesRequest
-	8,  // 22: memory.v1.SummaryService.Summarize:input_type -> memory.v1.SummarizeRequest
-	10, // 23: memory.v1.SummaryService.RebuildSummary:input_type -> memory.v1.RebuildSummaryRequest
-	12, // 24: memory.v1.SummaryService.UpdateSummary:input_type -> memory.v1.UpdateSummaryRequest
-	14, // 25: memory.v1.SummaryService.ListSummaryRevisions:input_type -> memory.v1.ListSummaryRevisionsRequest
-	17, // 26: memory.v1.SummaryService.RestoreSummary:input_type -> memory.v1.RestoreSummaryRequest
-	5,  // 27: memory.v1.SummaryService.GetSummary:output_type -> memory.v1.GetSummaryResponse
-	7,  // 28: memory.v1.SummaryService.ListSummaries:output_type -> memory.v1.ListSummariesResponse
-	9,  // 29: memory.v1.SummaryService.Summarize:output_type -> memory.v1.SummarizeResponse
-	11, // 30: memory.v1.SummaryService.RebuildSummary:output_type -> memory.v1.RebuildSummaryResponse
-	13, // 31: memory.v1.SummaryService.UpdateSummary:output_type -> memory.v1.UpdateSummaryResponse
-	16, // 32: memory.v1.SummaryService.ListSummaryRevisions:output_type -> memory.v1.ListSummaryRevisionsResponse
-	18, // 33: memory.v1.SummaryService.RestoreSummary:output_type -> memory.v1.RestoreSummaryResponse
-	27, // [27:34] is the sub-list for method output_type
-	20, // [20:27] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	0,  // 20: memory.v1.DeleteSummaryRequest.kind:type_name -> memory.v1.SummaryKind
+	22, // 21: memory.v1.DeleteSummaryRequest.wait:type_name -> google.protobuf.Duration
+	23, // 22: memory.v1.DeleteSummaryResponse.job:type_name -> memory.v1.Job
+	24, // 23: memory.v1.DeleteSummaryResponse.extent:type_name -> memory.v1.ErasureExtent
+	4,  // 24: memory.v1.SummaryService.GetSummary:input_type -> memory.v1.GetSummaryRequest
+	6,  // 25: memory.v1.SummaryService.ListSummaries:input_type -> memory.v1.ListSummariesRequest
+	8,  // 26: memory.v1.SummaryService.Summarize:input_type -> memory.v1.SummarizeRequest
+	10, // 27: memory.v1.SummaryService.RebuildSummary:input_type -> memory.v1.RebuildSummaryRequest
+	12, // 28: memory.v1.SummaryService.UpdateSummary:input_type -> memory.v1.UpdateSummaryRequest
+	14, // 29: memory.v1.SummaryService.ListSummaryRevisions:input_type -> memory.v1.ListSummaryRevisionsRequest
+	17, // 30: memory.v1.SummaryService.RestoreSummary:input_type -> memory.v1.RestoreSummaryRequest
+	19, // 31: memory.v1.SummaryService.DeleteSummary:input_type -> memory.v1.DeleteSummaryRequest
+	5,  // 32: memory.v1.SummaryService.GetSummary:output_type -> memory.v1.GetSummaryResponse
+	7,  // 33: memory.v1.SummaryService.ListSummaries:output_type -> memory.v1.ListSummariesResponse
+	9,  // 34: memory.v1.SummaryService.Summarize:output_type -> memory.v1.SummarizeResponse
+	11, // 35: memory.v1.SummaryService.RebuildSummary:output_type -> memory.v1.RebuildSummaryResponse
+	13, // 36: memory.v1.SummaryService.UpdateSummary:output_type -> memory.v1.UpdateSummaryResponse
+	16, // 37: memory.v1.SummaryService.ListSummaryRevisions:output_type -> memory.v1.ListSummaryRevisionsResponse
+	18, // 38: memory.v1.SummaryService.RestoreSummary:output_type -> memory.v1.RestoreSummaryResponse
+	20, // 39: memory.v1.SummaryService.DeleteSummary:output_type -> memory.v1.DeleteSummaryResponse
+	32, // [32:40] is the sub-list for method output_type
+	24, // [24:32] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_summary_service_proto_init() }
@@ -1600,13 +1828,14 @@ func file_memory_v1_summary_service_proto_init() {
 	if File_memory_v1_summary_service_proto != nil {
 		return
 	}
+	file_memory_v1_work_service_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_summary_service_proto_rawDesc), len(file_memory_v1_summary_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

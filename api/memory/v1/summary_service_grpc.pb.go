@@ -26,6 +26,7 @@ const (
 	SummaryService_UpdateSummary_FullMethodName        = "/memory.v1.SummaryService/UpdateSummary"
 	SummaryService_ListSummaryRevisions_FullMethodName = "/memory.v1.SummaryService/ListSummaryRevisions"
 	SummaryService_RestoreSummary_FullMethodName       = "/memory.v1.SummaryService/RestoreSummary"
+	SummaryService_DeleteSummary_FullMethodName        = "/memory.v1.SummaryService/DeleteSummary"
 )
 
 // SummaryServiceClient is the client API for SummaryService service.
@@ -53,6 +54,12 @@ type SummaryServiceClient interface {
 	ListSummaryRevisions(ctx context.Context, in *ListSummaryRevisionsRequest, opts ...grpc.CallOption) (*ListSummaryRevisionsResponse, error)
 	// RestoreSummary takes an earlier correction back into use, or takes the correction back.
 	RestoreSummary(ctx context.Context, in *RestoreSummaryRequest, opts ...grpc.CallOption) (*RestoreSummaryResponse, error)
+	// DeleteSummary erases a summary: of a session all nodes that it is made of, of a week or month all generations, and all that
+	// persons wrote in its place. No reply has its text when the call returns; a job deletes what is left in the stores. Weeks and
+	// months that were made of it are written anew from what is left. The messages stay, and no summary is written of them again:
+	// not until one of them is hidden or deleted, RebuildSummary asks for it, or UpdateSummary writes one. What is said in the session
+	// afterwards is summarised. NOT_FOUND if there is none.
+	DeleteSummary(ctx context.Context, in *DeleteSummaryRequest, opts ...grpc.CallOption) (*DeleteSummaryResponse, error)
 }
 
 type summaryServiceClient struct {
@@ -133,6 +140,16 @@ func (c *summaryServiceClient) RestoreSummary(ctx context.Context, in *RestoreSu
 	return out, nil
 }
 
+func (c *summaryServiceClient) DeleteSummary(ctx context.Context, in *DeleteSummaryRequest, opts ...grpc.CallOption) (*DeleteSummaryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteSummaryResponse)
+	err := c.cc.Invoke(ctx, SummaryService_DeleteSummary_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SummaryServiceServer is the server API for SummaryService service.
 // All implementations must embed UnimplementedSummaryServiceServer
 // for forward compatibility.
@@ -158,6 +175,12 @@ type SummaryServiceServer interface {
 	ListSummaryRevisions(context.Context, *ListSummaryRevisionsRequest) (*ListSummaryRevisionsResponse, error)
 	// RestoreSummary takes an earlier correction back into use, or takes the correction back.
 	RestoreSummary(context.Context, *RestoreSummaryRequest) (*RestoreSummaryResponse, error)
+	// DeleteSummary erases a summary: of a session all nodes that it is made of, of a week or month all generations, and all that
+	// persons wrote in its place. No reply has its text when the call returns; a job deletes what is left in the stores. Weeks and
+	// months that were made of it are written anew from what is left. The messages stay, and no summary is written of them again:
+	// not until one of them is hidden or deleted, RebuildSummary asks for it, or UpdateSummary writes one. What is said in the session
+	// afterwards is summarised. NOT_FOUND if there is none.
+	DeleteSummary(context.Context, *DeleteSummaryRequest) (*DeleteSummaryResponse, error)
 	mustEmbedUnimplementedSummaryServiceServer()
 }
 
@@ -188,6 +211,9 @@ func (UnimplementedSummaryServiceServer) ListSummaryRevisions(context.Context, *
 }
 func (UnimplementedSummaryServiceServer) RestoreSummary(context.Context, *RestoreSummaryRequest) (*RestoreSummaryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RestoreSummary not implemented")
+}
+func (UnimplementedSummaryServiceServer) DeleteSummary(context.Context, *DeleteSummaryRequest) (*DeleteSummaryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteSummary not implemented")
 }
 func (UnimplementedSummaryServiceServer) mustEmbedUnimplementedSummaryServiceServer() {}
 func (UnimplementedSummaryServiceServer) testEmbeddedByValue()                        {}
@@ -336,6 +362,24 @@ func _SummaryService_RestoreSummary_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SummaryService_DeleteSummary_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteSummaryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SummaryServiceServer).DeleteSummary(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SummaryService_DeleteSummary_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SummaryServiceServer).DeleteSummary(ctx, req.(*DeleteSummaryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SummaryService_ServiceDesc is the grpc.ServiceDesc for SummaryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -370,6 +414,10 @@ var SummaryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RestoreSummary",
 			Handler:    _SummaryService_RestoreSummary_Handler,
+		},
+		{
+			MethodName: "DeleteSummary",
+			Handler:    _SummaryService_DeleteSummary_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

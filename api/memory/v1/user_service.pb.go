@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -814,7 +815,7 @@ var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
+	"\x1cmemory/v1/user_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/message.proto\x1a\x1cmemory/v1/work_service.proto\"\xed\x02\n" +
 	"\x04User\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
@@ -866,13 +867,13 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
 	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
 	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05facts\x18\x04 \x01(\x03R\x05facts2\xc4\x03\n" +
-	"\vUserService\x12@\n" +
-	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\x12F\n" +
-	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\x12I\n" +
+	"\x05facts\x18\x04 \x01(\x03R\x05facts2\xb6\x04\n" +
+	"\vUserService\x12]\n" +
+	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/users/{user_id}\x12Y\n" +
+	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/users\x12n\n" +
 	"\n" +
-	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\x12F\n" +
-	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponse\x12K\n" +
+	"UpdateUser\x12\x1c.memory.v1.UpdateUserRequest\x1a\x1d.memory.v1.UpdateUserResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*2\x18/v1/users/{user.user_id}\x12c\n" +
+	"\tEraseUser\x12\x1b.memory.v1.EraseUserRequest\x1a\x1c.memory.v1.EraseUserResponse\"\x1b\x82\xd3\xe4\x93\x02\x15*\x13/v1/users/{user_id}\x12K\n" +
 	"\n" +
 	"ExportUser\x12\x1c.memory.v1.ExportUserRequest\x1a\x1d.memory.v1.ExportUserResponse0\x01\x12K\n" +
 	"\n" +

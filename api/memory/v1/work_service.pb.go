@@ -7,6 +7,7 @@
 package memoryv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -261,6 +262,8 @@ const (
 	ErasureKind_ERASURE_KIND_SESSION ErasureKind = 2
 	// Messages of a session with what was made of them.
 	ErasureKind_ERASURE_KIND_MESSAGES ErasureKind = 3
+	// A summary of a session, a week or a month.
+	ErasureKind_ERASURE_KIND_SUMMARY ErasureKind = 4
 )
 
 // Enum value maps for ErasureKind.
@@ -270,12 +273,14 @@ var (
 		1: "ERASURE_KIND_USER",
 		2: "ERASURE_KIND_SESSION",
 		3: "ERASURE_KIND_MESSAGES",
+		4: "ERASURE_KIND_SUMMARY",
 	}
 	ErasureKind_value = map[string]int32{
 		"ERASURE_KIND_UNSPECIFIED": 0,
 		"ERASURE_KIND_USER":        1,
 		"ERASURE_KIND_SESSION":     2,
 		"ERASURE_KIND_MESSAGES":    3,
+		"ERASURE_KIND_SUMMARY":     4,
 	}
 )
 
@@ -910,7 +915,9 @@ type ErasureExtent struct {
 	// Messages, with those that go because a tool call and its result go together.
 	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
 	// Facts that nothing else teaches, superseded ones included. Others may lose some of their evidence.
-	Facts         int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
+	// Summaries that are erased for themselves; 0 where messages go, whose summaries go with them.
+	Summaries     int64 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -962,6 +969,13 @@ func (x *ErasureExtent) GetMessages() int64 {
 func (x *ErasureExtent) GetFacts() int64 {
 	if x != nil {
 		return x.Facts
+	}
+	return 0
+}
+
+func (x *ErasureExtent) GetSummaries() int64 {
+	if x != nil {
+		return x.Summaries
 	}
 	return 0
 }
@@ -1724,7 +1738,9 @@ type RevertJobRequest struct {
 	// The user. Required.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The job. Required.
-	JobId         string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	JobId string `protobuf:"bytes,2,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Who makes the change, as the caller names them: at most 255 bytes of printable UTF-8, kept with the revision. Optional.
+	Author        string `protobuf:"bytes,3,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1769,6 +1785,13 @@ func (x *RevertJobRequest) GetUserId() string {
 func (x *RevertJobRequest) GetJobId() string {
 	if x != nil {
 		return x.JobId
+	}
+	return ""
+}
+
+func (x *RevertJobRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
 	}
 	return ""
 }
@@ -1888,7 +1911,7 @@ var File_memory_v1_work_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1cmemory/v1/work_service.proto\x12\tmemory.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\"\xc8\x01\n" +
+	"\x1cmemory/v1/work_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17memory/v1/context.proto\"\xc8\x01\n" +
 	"\tViewCheck\x12#\n" +
 	"\x04view\x18\x01 \x01(\x0e2\x0f.memory.v1.ViewR\x04view\x12\x18\n" +
 	"\achecked\x18\x02 \x01(\x03R\achecked\x12\x18\n" +
@@ -1936,11 +1959,12 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05found\x18\x02 \x01(\x03R\x05found\x12\x18\n" +
 	"\adeleted\x18\x03 \x01(\x03R\adeleted\x12\x1c\n" +
 	"\tremaining\x18\x04 \x01(\x03R\tremaining\x120\n" +
-	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"]\n" +
+	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"{\n" +
 	"\rErasureExtent\x12\x1a\n" +
 	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05facts\x18\x03 \x01(\x03R\x05facts\"n\n" +
+	"\x05facts\x18\x03 \x01(\x03R\x05facts\x12\x1c\n" +
+	"\tsummaries\x18\x04 \x01(\x03R\tsummaries\"n\n" +
 	"\rGetJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12-\n" +
@@ -1993,10 +2017,11 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"3\n" +
 	"\x0fSkipJobResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"B\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\"Z\n" +
 	"\x10RevertJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
-	"\x06job_id\x18\x02 \x01(\tR\x05jobId\"d\n" +
+	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12\x16\n" +
+	"\x06author\x18\x03 \x01(\tR\x06author\"d\n" +
 	"\x11RevertJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x12-\n" +
 	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +
@@ -2033,12 +2058,13 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x11JOB_STATE_SKIPPED\x10\x05\x12\x13\n" +
 	"\x0fJOB_STATE_SPLIT\x10\x06\x12\x16\n" +
 	"\x12JOB_STATE_REVERTED\x10\a\x12\x16\n" +
-	"\x12JOB_STATE_REPLACED\x10\b*w\n" +
+	"\x12JOB_STATE_REPLACED\x10\b*\x91\x01\n" +
 	"\vErasureKind\x12\x1c\n" +
 	"\x18ERASURE_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ERASURE_KIND_USER\x10\x01\x12\x18\n" +
 	"\x14ERASURE_KIND_SESSION\x10\x02\x12\x19\n" +
-	"\x15ERASURE_KIND_MESSAGES\x10\x03*T\n" +
+	"\x15ERASURE_KIND_MESSAGES\x10\x03\x12\x18\n" +
+	"\x14ERASURE_KIND_SUMMARY\x10\x04*T\n" +
 	"\bPurgedBy\x12\x19\n" +
 	"\x15PURGED_BY_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fPURGED_BY_SWEEP\x10\x01\x12\x18\n" +
@@ -2049,15 +2075,16 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x17REVERT_OUTCOME_RESTORED\x10\x02\x12)\n" +
 	"%REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON\x10\x03\x12&\n" +
 	"\"REVERT_OUTCOME_KEPT_CHANGED_BY_JOB\x10\x04\x12 \n" +
-	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\x85\x04\n" +
-	"\vWorkService\x12[\n" +
-	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\x12=\n" +
-	"\x06GetJob\x12\x18.memory.v1.GetJobRequest\x1a\x19.memory.v1.GetJobResponse\x12C\n" +
-	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\x12C\n" +
-	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\x12F\n" +
-	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\x12@\n" +
-	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponse\x12F\n" +
-	"\tRevertJob\x12\x1b.memory.v1.RevertJobRequest\x1a\x1c.memory.v1.RevertJobResponseB\x9a\x01\n" +
+	"\x1cREVERT_OUTCOME_KEPT_REPLACED\x10\x052\xb5\x06\n" +
+	"\vWorkService\x12\x96\x01\n" +
+	"\x10WaitForWatermark\x12\".memory.v1.WaitForWatermarkRequest\x1a#.memory.v1.WaitForWatermarkResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/users/{user_id}/sessions/{session_id}:wait\x12h\n" +
+	"\x06GetJob\x12\x18.memory.v1.GetJobRequest\x1a\x19.memory.v1.GetJobResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/users/{user_id}/jobs/{job_id}\x12U\n" +
+	"\bListJobs\x12\x1a.memory.v1.ListJobsRequest\x1a\x1b.memory.v1.ListJobsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/jobs\x12w\n" +
+	"\bRetryJob\x12\x1a.memory.v1.RetryJobRequest\x1a\x1b.memory.v1.RetryJobResponse\"2\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/users/{user_id}/jobs/{job_id}:retry\x12a\n" +
+	"\tRetryJobs\x12\x1b.memory.v1.RetryJobsRequest\x1a\x1c.memory.v1.RetryJobsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/jobs:retry\x12s\n" +
+	"\aSkipJob\x12\x19.memory.v1.SkipJobRequest\x1a\x1a.memory.v1.SkipJobResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/users/{user_id}/jobs/{job_id}:skip\x12{\n" +
+	"\tRevertJob\x12\x1b.memory.v1.RevertJobRequest\x1a\x1c.memory.v1.RevertJobResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/users/{user_id}/jobs/{job_id}:revertB\x9a\x01\n" +
 	"\rcom.memory.v1B\x10WorkServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
 

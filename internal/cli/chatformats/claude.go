@@ -60,7 +60,7 @@ func (e *Export) claudeConversation(raw json.RawMessage) (Conversation, error) {
 	var list []fields
 	if json.Unmarshal(f["chat_messages"], &list) == nil {
 		for _, m := range list {
-			e.note("chat_messages.", m.withoutEmptyLists(), claudeMessagePassing...)
+			e.note("chat_messages.", m.without("[]"), claudeMessagePassing...)
 		}
 	}
 	out := Conversation{ID: c.ID, Title: c.Name}
@@ -72,16 +72,6 @@ func (e *Export) claudeConversation(raw json.RawMessage) (Conversation, error) {
 		out.Messages = append(out.Messages, some...)
 	}
 	return out, nil
-}
-
-func (f fields) withoutEmptyLists() fields {
-	out := fields{}
-	for key, raw := range f {
-		if string(raw) != "[]" {
-			out[key] = raw
-		}
-	}
-	return out
 }
 
 func (m claudeMessage) messages() ([]*memoryv1.Message, error) {

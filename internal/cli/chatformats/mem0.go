@@ -38,18 +38,8 @@ func mem0(data []byte) (Export, error) {
 		if !f.isNull("categories") && json.Unmarshal(f["categories"], &fact.Tags) != nil {
 			return Export{}, fmt.Errorf("memory %d: categories: it must be a list of texts", i+1)
 		}
-		out.note("", f.withoutEmptyObjects(), mem0Passing...)
+		out.note("", f.without("{}"), mem0Passing...)
 		out.Facts = append(out.Facts, fact)
 	}
 	return out, nil
-}
-
-func (f fields) withoutEmptyObjects() fields {
-	out := fields{}
-	for key, raw := range f {
-		if string(raw) != "{}" {
-			out[key] = raw
-		}
-	}
-	return out
 }

@@ -21,6 +21,17 @@ import (
 
 type fields map[string]json.RawMessage
 
+// without leaves out the fields that hold just this JSON, such as an empty list.
+func (f fields) without(empty string) fields {
+	out := fields{}
+	for key, raw := range f {
+		if string(raw) != empty {
+			out[key] = raw
+		}
+	}
+	return out
+}
+
 // Messages reads one message: in the JSON form of the API, where roles and origins may also have their short names, such as user;
 // of OpenAI's chat completions or Responses; of Anthropic; or of LangChain. It is more than one where a user's message holds
 // results of tools besides: they come first, as a message of the tool. A field that none of these has is an error that names it.

@@ -27,14 +27,14 @@ type Ledger struct {
 	lines Lines
 
 	mu       sync.Mutex
-	appended map[string]bool // the ids of entries that this process appended lately
+	appended map[string]bool // the ids of the latest entries; nil until the first Append read them
 }
 
 // New returns the ledger that the lines hold.
-func New(lines Lines) *Ledger { return &Ledger{lines: lines, appended: map[string]bool{}} }
+func New(lines Lines) *Ledger { return &Ledger{lines: lines} }
 
-// rememberedIDs is how many ids of entries are remembered, so that most are appended once.
-const rememberedIDs = 10_000
+// rememberedIDs is how many ids of entries are remembered, so that most are appended once: about 10 MB of them.
+const rememberedIDs = 100_000
 
 // The kinds of entries.
 const (
@@ -42,25 +42,31 @@ const (
 	KindSession  = "session"
 	KindMessages = "messages"
 	KindFact     = "fact"
+	KindSummary  = "summary"
 )
 
 // Entry is something that was erased.
 type Entry struct {
-	ID      string            `json:"id"` // of the erasure, or of the fact
-	Kind    string            `json:"kind"`
-	Scope   memory.ScopeKey   `json:"scope"`
-	Session memory.SessionKey `json:"session,omitempty"` // of KindSession and KindMessages
-	Seqs    [][2]int64        `json:"seqs,omitempty"`    // of KindMessages: the first and the last of each run
-	Time    time.Time         `json:"time"`
+	ID      string                `json:"id"` // of the erasure, or of the fact
+	Kind    string                `json:"kind"`
+	Scope   memory.ScopeKey       `json:"scope"`
+	Session memory.SessionKey     `json:"session,omitempty"` // of KindSession and KindMessages
+	Seqs    [][2]int64            `json:"seqs,omitempty"`    // of KindMessages: the first and the last of each run
+	Summary *memory.ErasedSummary `json:"summary,omitempty"` // of KindSummary
+	Time    time.Time             `json:"time"`
 }
 
-// Append has the entry on disk before it returns. One of an id that was appended lately is not appended again.
+// Append has the entry on disk before it returns. One whose id an entry has already is not appended again, also where a restored store
+// has the erasure done again by another process. Of very many entries only the latest are known.
 func (l *Ledger) Append(ctx context.Context, e Entry) error {
 	if err := e.check(); err != nil {
 		return fmt.Errorf("erasure ledger: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.readIDs(ctx); err != nil {
+		return err
+	}
 	if l.appended[e.ID] {
 		return nil
 	}
@@ -71,10 +77,26 @@ func (l *Ledger) Append(ctx context.Context, e Entry) error {
 	if err := l.lines.AppendLine(ctx, line); err != nil {
 		return fmt.Errorf("append to the erasure ledger: %w", err)
 	}
-	if len(l.appended) == rememberedIDs {
+	if len(l.appended) >= rememberedIDs {
 		clear(l.appended)
 	}
 	l.appended[e.ID] = true
+	return nil
+}
+
+// readIDs reads the ids of what earlier processes appended.
+func (l *Ledger) readIDs(ctx context.Context) error {
+	if l.appended != nil {
+		return nil
+	}
+	all, err := l.Entries(ctx)
+	if err != nil {
+		return err
+	}
+	l.appended = map[string]bool{}
+	for _, e := range all[max(0, len(all)-rememberedIDs+1):] {
+		l.appended[e.ID] = true
+	}
 	return nil
 }
 
@@ -103,6 +125,9 @@ func OfErasure(e memory.Erasure) Entry {
 	for _, r := range e.Seqs {
 		out.Seqs = append(out.Seqs, [2]int64{r.From, r.To})
 	}
+	if e.Kind == memory.EraseSummary {
+		out.Summary = &e.Summary
+	}
 	return out
 }
 
@@ -122,6 +147,11 @@ func (e Entry) check() error {
 	case KindSession, KindMessages:
 		if e.Session == "" {
 			return fmt.Errorf("it is of kind %s and lacks its session", e.Kind)
+		}
+		return nil
+	case KindSummary:
+		if e.Summary == nil || e.Summary.Kind == memory.SummarySession && e.Session == "" {
+			return fmt.Errorf("it is of kind %s and lacks which", e.Kind)
 		}
 		return nil
 	}

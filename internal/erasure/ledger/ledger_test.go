@@ -32,6 +32,15 @@ func TestLedger(t *testing.T) {
 			t.Errorf("the file is %v, error %v", st, err)
 		}
 	})
+	t.Run("has an entry once, also when another process appends it again", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "ledger")
+		for range 2 {
+			add(t, path, ledger.OfErasure(messages))
+		}
+		if got := entries(t, path); len(got) != 1 {
+			t.Errorf("got %+v", got)
+		}
+	})
 	t.Run("is empty before anything is erased, and makes no file", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ledger")
 		if got := entries(t, path); len(got) > 0 {

@@ -63,7 +63,13 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 		return r.forget(ctx, user, e.ID)
 	}
 	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
-	if e.Kind != KindUser {
+	if e.Kind == KindSummary {
+		start.Kind, start.Summary = memory.EraseSummary, *e.Summary
+		if known, err := r.isKnown(ctx, user, e.ID); err != nil || known {
+			return false, err
+		}
+	}
+	if e.Session != "" {
 		session, err := r.Store.SessionOfKey(ctx, user, e.Session)
 		if memory.IsGone(err) {
 			return false, nil
@@ -71,7 +77,10 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		start.Kind, start.SessionID = memory.EraseSession, session.SessionID
+		start.SessionID = session.SessionID
+		if e.Kind == KindSession {
+			start.Kind = memory.EraseSession
+		}
 		if e.Kind == KindMessages {
 			start.Kind = memory.EraseMessages
 			if start.Seqs, err = r.still(ctx, session, e); err != nil || len(start.Seqs) == 0 {
@@ -80,6 +89,15 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 		}
 	}
 	return true, r.erase(ctx, start)
+}
+
+// isKnown reports whether the store knows of the erasure: then what is there was written after it.
+func (r Replay) isKnown(ctx context.Context, user memory.UserRef, id string) (bool, error) {
+	_, err := r.Store.Erasure(ctx, user.Tenant, id)
+	if memory.ReasonOf(err) == memory.ReasonJobNotFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // still are those of the entry's messages that are there: recorded before they were erased, and not erased yet. What was recorded
@@ -99,22 +117,13 @@ func (r Replay) still(ctx context.Context, session memory.SessionRef, e Entry) (
 			}
 			for _, m := range some {
 				if !m.Deleted && !m.RecordTime.After(e.Time) {
-					out = extended(out, m.Seq)
+					out = memory.WithSeq(out, m.Seq)
 				}
 				after = m.Seq
 			}
 		}
 	}
 	return out, nil
-}
-
-// extended adds a seq above all of them to ascending ranges.
-func extended(ranges []memory.SeqRange, seq int64) []memory.SeqRange {
-	if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
-		ranges[n-1].To = seq
-		return ranges
-	}
-	return append(ranges, memory.SeqRange{From: seq, To: seq})
 }
 
 // What a replay reads of messages at once.

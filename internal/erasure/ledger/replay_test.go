@@ -167,6 +167,43 @@ func (w *world) wantRepeated(want int) {
 }
 
 func TestReplay(t *testing.T) {
+	t.Run("a summary that was deleted says nothing, and one that was written after it stays", func(t *testing.T) {
+		w := newWorld(t)
+		w.say(ada.Session("s"), "a1")
+		head, err := w.store.Session(t.Context(), ada.Session("s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		covers := []memory.Covered{{Session: head.Key, Range: memory.SeqRange{From: 1, To: 1}}}
+		write := func(base int64, text string) {
+			if _, err := w.store.ChangeSummary(t.Context(), store.SummaryWrite{
+				User: ada, Scope: head.ScopeKey, Base: base, Time: w.now, Revision: memory.SummaryRevision{
+					Kind: memory.SummarySession, Session: head.Key, SessionID: "s", Cause: memory.SummaryCorrected, Text: text, Covers: covers,
+				},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantText := func(want string) {
+			all, err := w.store.CurrentSummaries(t.Context(), ada)
+			if err != nil || len(all) != 1 || all[0].Text != want {
+				t.Errorf("%v, want %q, error %v", all, want, err)
+			}
+		}
+		write(0, "before")
+		restore := w.backup()
+		w.erase(store.ErasureStart{
+			Kind: memory.EraseSummary, User: ada, SessionID: "s", Summary: memory.ErasedSummary{Kind: memory.SummarySession, Covers: covers},
+		})
+		write(2, "after")
+		w.wantRepeated(0)
+		wantText("after")
+		restore()
+		wantText("before")
+		w.wantRepeated(1)
+		wantText("")
+		w.wantRepeated(0)
+	})
 	t.Run("a user who was erased after the backup is gone, and others are not", func(t *testing.T) {
 		w := newWorld(t)
 		w.say(ada.Session("s"), "a1")

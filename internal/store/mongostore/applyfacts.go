@@ -209,7 +209,7 @@ func (p *planner) change(ch store.FactChange, last map[string]int) error {
 	last[id] = len(p.doc.Revisions)
 	p.doc.Revisions = append(p.doc.Revisions, revisionDoc{
 		Key: revisionKey(p.scope, id, state.Revision), Scope: p.scope, Fact: id, Revision: state.Revision,
-		Cause: ch.Cause, Job: p.w.JobID, State: state,
+		Cause: ch.Cause, Job: p.w.JobID, Author: p.w.Author, State: state,
 	})
 	return nil
 }

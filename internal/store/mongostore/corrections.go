@@ -34,8 +34,10 @@ type revisedDoc struct {
 	ToTime        *int64              `bson:"to_time"`
 	Rebuilds      int                 `bson:"rebuilds"`
 	CreateTime    int64               `bson:"create_time"`
+	Author        string              `bson:"author,omitempty"`
 	Request       []byte              `bson:"request,omitempty"` // keyed
 	RequestDigest []byte              `bson:"request_digest,omitempty"`
+	Erasure       string              `bson:"erasure,omitempty"` // that deleted the summary
 }
 
 // coveredDoc is the range of messages that a correction covers.
@@ -61,26 +63,36 @@ func newRevisedDoc(scope memory.ScopeKey, r store.RevisedSummary) revisedDoc {
 	d := revisedDoc{
 		Key: revisedKey(target, r.Revision), Target: target, Kind: r.Kind, Session: r.Session, SessionID: r.SessionID, Period: r.Period,
 		Revision: r.Revision, Cause: r.Cause, Text: r.Text, O200K: r.Tokens.O200K, CL100K: r.Tokens.CL100K,
-		FromTime: optional(r.FromTime), ToTime: optional(r.ToTime), Rebuilds: r.Rebuilds, CreateTime: micros(r.CreateTime),
+		FromTime: optional(r.FromTime), ToTime: optional(r.ToTime), Rebuilds: r.Rebuilds, CreateTime: micros(r.CreateTime), Author: r.Author,
 		Request: r.RequestHash, RequestDigest: r.RequestDigest,
 	}
-	for _, c := range r.Covers {
-		d.Covers = append(d.Covers, coveredDoc{Session: c.Session, From: c.Range.From, To: c.Range.To, Passed: newRangeDocs(c.Passed)})
-	}
+	d.Covers = newCoveredDocs(r.Covers)
 	return d
+}
+
+func newCoveredDocs(covers []memory.Covered) (docs []coveredDoc) {
+	for _, c := range covers {
+		docs = append(docs, coveredDoc{Session: c.Session, From: c.Range.From, To: c.Range.To, Passed: newRangeDocs(c.Passed)})
+	}
+	return docs
+}
+
+func coveredOf(docs []coveredDoc) (covers []memory.Covered) {
+	for _, c := range docs {
+		covers = append(covers, memory.Covered{
+			Session: c.Session, Range: memory.SeqRange{From: c.From, To: c.To}, Passed: rangesOf(c.Passed),
+		})
+	}
+	return covers
 }
 
 func (d revisedDoc) revision() memory.SummaryRevision {
 	r := memory.SummaryRevision{
 		Kind: d.Kind, Session: d.Session, SessionID: d.SessionID, Period: d.Period, Revision: d.Revision, Cause: d.Cause, Text: d.Text,
 		Tokens: memory.TokenCounts{O200K: d.O200K, CL100K: d.CL100K}, FromTime: fromOptional(d.FromTime), ToTime: fromOptional(d.ToTime),
-		Rebuilds: d.Rebuilds, CreateTime: fromMicros(d.CreateTime),
+		Rebuilds: d.Rebuilds, CreateTime: fromMicros(d.CreateTime), Author: d.Author,
 	}
-	for _, c := range d.Covers {
-		r.Covers = append(r.Covers, memory.Covered{
-			Session: c.Session, Range: memory.SeqRange{From: c.From, To: c.To}, Passed: rangesOf(c.Passed),
-		})
-	}
+	r.Covers = coveredOf(d.Covers)
 	return r
 }
 

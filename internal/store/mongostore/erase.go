@@ -33,6 +33,7 @@ type erasureDoc struct {
 	Scope      memory.ScopeKey     `bson:"scope"`
 	Session    memory.SessionKey   `bson:"session,omitempty"`
 	Seqs       []rangeDoc          `bson:"seqs,omitempty"`
+	Summary    *erasedSummaryDoc   `bson:"summary,omitempty"`
 	LastSeq    int64               `bson:"last_seq,omitempty"`
 	FreeIDs    bool                `bson:"free_ids,omitempty"`
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
@@ -64,6 +65,9 @@ func (d erasureDoc) erasure() memory.Erasure {
 		ID: d.ID, Kind: d.Kind, Tenant: d.Tenant, Scope: d.Scope, Session: d.Session, Seqs: rangesOf(d.Seqs), LastSeq: d.LastSeq,
 		State: d.State, Passes: d.Passes, NotBefore: orZero(d.NotBefore), Attempts: d.Attempts, Reason: d.Reason,
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), DoneTime: orZero(d.DoneTime),
+	}
+	if d.Summary != nil {
+		e.Summary = d.Summary.erased()
 	}
 	copy(e.UserHash[:], d.UserHash)
 	copy(e.Request[:], d.Request)
@@ -132,7 +136,10 @@ func (s *erasureStore) started(ctx context.Context, p store.ErasureStart) (erasu
 
 // aim finds what is to be erased.
 func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureStart) error {
-	if d.Kind == memory.EraseUser {
+	if d.Kind == memory.EraseSummary {
+		d.Summary = newErasedSummaryDoc(p.Summary)
+	}
+	if d.Kind == memory.EraseUser || d.Kind == memory.EraseSummary && p.Summary.Kind != memory.SummarySession {
 		u, err := s.findUser(ctx, p.User)
 		d.Scope = u.Scope
 		return err
@@ -146,7 +153,7 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	d.Scope, d.Session, d.LastSeq = u.Scope, session.Key, h.lastSeq
-	if d.Kind == memory.EraseSession {
+	if d.Kind != memory.EraseMessages {
 		return nil
 	}
 	if p.IfLastSeq != nil {
@@ -210,6 +217,8 @@ func (s *erasureStore) complete(ctx context.Context, d erasureDoc) (erasureDoc, 
 		rows, err = s.endSession(ctx, d)
 	case memory.EraseMessages:
 		rows, err = s.eraseMessages(ctx, d)
+	case memory.EraseSummary:
+		rows, err = s.eraseSummary(ctx, d)
 	}
 	if err != nil {
 		return d, err
@@ -485,7 +494,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.summaryRevisions, eq("_id", under(revised))},
 			{s.conversations, eq("_id", d.Session)},
 		}
-	case memory.EraseMessages:
+	case memory.EraseMessages, memory.EraseSummary:
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (s *erasureStore) eraseMade(ctx context.Context, d erasureDoc) (int64, erro
 
 // eraseLate takes away what was made of erased messages by a process that was held up since the erasure began.
 func (s *erasureStore) eraseLate(ctx context.Context, d erasureDoc) (int64, error) {
+	if d.Kind == memory.EraseSummary {
+		return s.eraseLateSummaries(ctx, d)
+	}
 	refused, err := s.eraseRefused(ctx, d, d.CreateTime)
 	if err != nil {
 		return 0, err
@@ -70,7 +73,7 @@ func (s *erasureStore) raiseRevision(ctx context.Context, d erasureDoc) error {
 // about reports whether a job of the user may tell of what is erased.
 func (d erasureDoc) about(job jobDoc) bool {
 	seqs := rangesOf(d.Seqs)
-	if d.Kind == memory.EraseSession {
+	if d.Kind == memory.EraseSession || d.Kind == memory.EraseSummary {
 		seqs = []memory.SeqRange{{From: 1, To: math.MaxInt64}}
 	}
 	return (job.Session == "" || job.Session == d.Session) && store.MayTellOf(job.job(), seqs)
@@ -136,10 +139,14 @@ func (s *erasureStore) replaceJobs(ctx context.Context, d erasureDoc, filter bso
 
 // openSuccessors opens a job in place of each of the session's that was replaced, unless no message of its range is left.
 func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
-	if d.Kind != memory.EraseMessages {
+	if d.Kind == memory.EraseSession || d.Session == "" {
 		return nil
 	}
-	docs, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "erasure", d.ID), options.Find())
+	replaced := eq("session", d.Session, "erasure", d.ID)
+	if d.Kind == memory.EraseSummary { // merges and rebuilds follow from what is left
+		replaced = append(replaced, eq("kind", memory.JobLeaf)...)
+	}
+	docs, err := readAll[jobDoc](ctx, s.slots, replaced, options.Find())
 	if err != nil {
 		return s.failed("find replaced jobs", err)
 	}

@@ -70,6 +70,7 @@ type revisionDoc struct {
 	Revision int64            `bson:"revision"`
 	Cause    memory.FactCause `bson:"cause"`
 	Job      string           `bson:"slot"`
+	Author   string           `bson:"author,omitempty"`
 	State    factState        `bson:"state"`
 }
 
@@ -193,7 +194,7 @@ func (d factState) sessions() []string {
 func (d factDoc) fact() memory.Fact { return d.State.fact(d.ID) }
 
 func (d revisionDoc) revision() memory.FactRevision {
-	return memory.FactRevision{Fact: d.State.fact(d.Fact), Cause: d.Cause, JobID: d.Job}
+	return memory.FactRevision{Fact: d.State.fact(d.Fact), Cause: d.Cause, JobID: d.Job, Author: d.Author}
 }
 
 // forgotten are the fact's keys, in order.

@@ -612,7 +612,8 @@ func (im *imports) fact(r store.FactRecord) {
 	for _, rev := range r.Revisions {
 		key := revisionKey(scope, r.ID, rev.Revision)
 		im.revisions = append(im.revisions, document{key, revisionDoc{
-			Key: key, Scope: scope, Fact: r.ID, Revision: rev.Revision, Cause: rev.Cause, Job: rev.JobID, State: stateOf(rev.Fact),
+			Key: key, Scope: scope, Fact: r.ID, Revision: rev.Revision, Cause: rev.Cause, Job: rev.JobID,
+			Author: rev.Author, State: stateOf(rev.Fact),
 		}})
 	}
 	for _, v := range r.Vectors {

@@ -308,7 +308,7 @@ func (s *summaryStore) takeBack(ctx context.Context, scope memory.ScopeKey, w st
 	if err != nil || n == 0 {
 		return s.failed("find slot", err)
 	}
-	_, err = s.emptyNodes(ctx, []string{key})
+	_, err = s.emptyPlace(ctx, newNodeDoc(scope, w.Node))
 	return err
 }
 

@@ -170,8 +170,8 @@ func (a *applying) put(ch store.FactChange) error {
 	if err := a.store(key, fact); err != nil {
 		return err
 	}
-	if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, `+factState+`)
-		SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.JobID), key); err != nil {
+	if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, author, `+factState+`)
+		SELECT key, ?, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.JobID), orNull(a.w.Author), key); err != nil {
 		return err
 	}
 	if was.key != 0 && was.text == fact.Text {

@@ -11,7 +11,7 @@ import (
 
 // revisionSelect reads what scanRevised needs, in its order. Revisions of sessions that were erased are left out.
 const revisionSelect = `SELECT r.kind, s.session_key, s.session_id, r.period, r.revision, r.cause, r.text, r.o200k, r.cl100k,
-	r.spans, r.from_time, r.to_time, r.rebuilds, r.create_time, r.request_hash, r.request_digest
+	r.spans, r.from_time, r.to_time, r.rebuilds, r.create_time, r.request_hash, r.request_digest, r.author
 	FROM summary_revisions r LEFT JOIN sessions s ON s.sid = r.sid
 	WHERE (r.sid = 0 OR s.sid IS NOT NULL)`
 
@@ -26,7 +26,7 @@ func scanRevised(r row) (revised, error) {
 		Kind: memory.SummaryKind(r.int(0)), Session: memory.SessionKey(r.text(1)), SessionID: r.text(2), Period: r.text(3),
 		Revision: r.int(4), Cause: memory.SummaryCause(r.int(5)), Text: r.text(6),
 		Tokens: memory.TokenCounts{O200K: r.int(7), CL100K: r.int(8)}, FromTime: r.time(10), ToTime: r.time(11),
-		Rebuilds: int(r.int(12)), CreateTime: fromMicros(r.int(13)),
+		Rebuilds: int(r.int(12)), CreateTime: fromMicros(r.int(13)), Author: r.text(16),
 	}}
 	if b := r.json(9); b != nil {
 		if err := json.Unmarshal(b, &v.Covers); err != nil {
@@ -154,9 +154,9 @@ func insertRevised(c *conn, p revisedPlace, v revised) error {
 		return err
 	}
 	return c.run(`INSERT INTO summary_revisions (uid, kind, sid, period, revision, cause, text, o200k, cl100k, spans, from_time,
-		to_time, rebuilds, create_time, request_hash, request_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		to_time, rebuilds, create_time, request_hash, request_digest, author) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		p.args(v.Revision, int(v.Cause), v.Text, v.Tokens.O200K, v.Tokens.CL100K, spans, orNever(v.FromTime), orNever(v.ToTime),
-			v.Rebuilds, micros(v.CreateTime), orNullBlob(v.requestHash), orNullBlob(v.requestDigest))...)
+			v.Rebuilds, micros(v.CreateTime), orNullBlob(v.requestHash), orNullBlob(v.requestDigest), orNull(v.Author))...)
 }
 
 func orNullBlob(b []byte) any {

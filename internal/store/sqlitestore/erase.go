@@ -30,8 +30,12 @@ func scanErasure(r row) (e storedErasure, err error) {
 	copy(e.UserHash[:], r.blob(3))
 	copy(e.Request[:], r.blob(19))
 	if b := r.json(6); b != nil {
-		if err := json.Unmarshal(b, &e.Seqs); err != nil {
-			return e, fmt.Errorf("decode the messages of erasure %s: %w", e.ID, err)
+		what := any(&e.Seqs)
+		if e.Kind == memory.EraseSummary {
+			what = &e.Summary
+		}
+		if err := json.Unmarshal(b, what); err != nil {
+			return e, fmt.Errorf("decode what erasure %s is about: %w", e.ID, err)
 		}
 	}
 	if b := r.json(9); b != nil {
@@ -83,6 +87,8 @@ func takeTarget(c *conn, p store.ErasureStart) (e storedErasure, err error) {
 		n, err = takeSession(c, p, &e)
 	case memory.EraseMessages:
 		n, err = takeMessages(c, p, &e)
+	case memory.EraseSummary:
+		n, err = takeSummary(c, p, &e)
 	default:
 		err = fmt.Errorf("no such erasure: %d", p.Kind)
 	}
@@ -156,12 +162,7 @@ func takeMessages(c *conn, p store.ErasureStart, e *storedErasure) (int64, error
 func (t *taking) undeleted(ranges []memory.SeqRange) (left []memory.SeqRange, err error) {
 	for _, r := range ranges {
 		err := t.c.query(`SELECT key - ? FROM messages WHERE key BETWEEN ? AND ? AND deleted = 0 ORDER BY key`, func(r row) error {
-			seq := r.int(0)
-			if n := len(left); n > 0 && left[n-1].To == seq-1 {
-				left[n-1].To = seq
-				return nil
-			}
-			left = append(left, memory.SeqRange{From: seq, To: seq})
+			left = memory.WithSeq(left, r.int(0))
 			return nil
 		}, place(t.at.sid, 0), place(t.at.sid, r.From), place(t.at.sid, r.To))
 		if err != nil {
@@ -206,7 +207,12 @@ func goneOf(key memory.SessionKey, seqs []memory.SeqRange) memory.Hidden {
 }
 
 func insertErasure(c *conn, e storedErasure) error {
-	seqs, err := encodeList(e.Seqs)
+	seqs, err := encodeList(e.Seqs) // or which summary
+	if e.Kind == memory.EraseSummary {
+		var b []byte
+		b, err = json.Marshal(e.Summary)
+		seqs = string(b)
+	}
 	if err != nil {
 		return err
 	}

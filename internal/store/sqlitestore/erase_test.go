@@ -245,6 +245,35 @@ func TestOfWhatWasErasedNoByteIsLeftInTheFiles(t *testing.T) {
 	}
 }
 
+// Sessions that grow side by side have SQLite move their rows from page to page, and it leaves copies behind: those must go too.
+func TestOfSessionsThatGrewSideBySideNoByteIsLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	h := &house{Store: open(t, sqlitestore.Options{Path: path}), t: t, path: path}
+	for n := range 60 {
+		for i := range 12 {
+			words := fmt.Sprintf("words of session %d", i)
+			if i == 5 {
+				words = canary + strings.Repeat("x", n*7%90)
+			}
+			h.append(fmt.Sprintf("s%d", i), n+1, words+strings.Repeat("y", (n*31+i*17)%140), false)
+		}
+	}
+	if n := h.found(); n < 60 {
+		t.Fatalf("the canary was planted %d times only", n)
+	}
+	_, err := h.BeginErasure(t.Context(), store.ErasureStart{ID: "e", Kind: memory.EraseSession, SessionID: "s5", User: alice, Time: benchTime})
+	h.must(err)
+	h.sweep("e")
+	if n := h.found(); n != 0 {
+		t.Errorf("the canary is left %d times", n)
+	}
+	got, err := h.Messages(t.Context(), store.MessageQuery{Ref: alice.Session("s6"), Limit: 99})
+	if err != nil || len(got) != 60 {
+		t.Errorf("the session beside it has %d messages, %v", len(got), err)
+	}
+	h.integrity()
+}
+
 // A table that is added must be swept too, or be about nobody.
 func TestOfErasedUsersNoRowIsLeftInAnyTable(t *testing.T) {
 	s := open(t, sqlitestore.Options{})

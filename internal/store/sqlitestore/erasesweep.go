@@ -38,6 +38,9 @@ func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (
 		}
 		deleted, left = deleted+w.deleted, left-w.deleted
 		if !w.isFull() {
+			if err := s.clearGaps(ctx); err != nil {
+				return deleted, false, err
+			}
 			done, err := s.cutWAL(ctx)
 			return deleted, done, err
 		}
@@ -97,6 +100,9 @@ func (w *sweeping) sweep(e storedErasure) error {
 		return w.user(e.uid)
 	case memory.EraseSession:
 		return w.session(e.uid, e.sid)
+	case memory.EraseSummary:
+		return nil // all of it went at once
+	case memory.EraseMessages:
 	}
 	return w.remade(e)
 }

@@ -20,6 +20,8 @@ type taking struct {
 	now     time.Time
 	made    map[string]bool // ids of the summaries that were made of them
 	deleted int64           // rows
+	// ofSummary is set where a summary was erased and no message.
+	ofSummary bool
 }
 
 // run does a statement that deletes.
@@ -230,14 +232,14 @@ func (t *taking) periodJobs() error {
 	return t.replaceJobs(` AND j.uid = ? AND j.sid IS NULL AND j.state <= 3`, t.at.uid)
 }
 
-func (t *taking) replaceJobs(where string, id int64) error {
+func (t *taking) replaceJobs(where string, args ...any) error {
 	var jobs []storedJob
 	err := t.c.query(jobSelect+where, func(r row) error {
 		if job := scanJob(r); store.MayTellOf(job.Job, t.seqs) {
 			jobs = append(jobs, job)
 		}
 		return nil
-	}, id)
+	}, args...)
 	if err != nil {
 		return err
 	}
@@ -274,7 +276,7 @@ func (t *taking) replace(job storedJob) error {
 
 // isLeft reports whether a job has a message left to work on. Which weeks are to be made follows from what is left of the summaries.
 func (t *taking) isLeft(job storedJob) (bool, error) {
-	if job.sid == 0 {
+	if job.sid == 0 || t.ofSummary && job.Kind != memory.JobLeaf { // merges and rebuilds follow from what is left, too
 		return false, nil
 	}
 	return t.c.first(`SELECT 1 FROM messages WHERE key BETWEEN ? AND ? AND deleted = 0 LIMIT 1`, func(row) error { return nil },

@@ -224,11 +224,11 @@ func (s *factStore) FactRevisions(ctx context.Context, user memory.UserRef, id s
 }
 
 func readHistory(c *conn, key int64, id string) (history []memory.FactRevision, err error) {
-	err = c.query(`SELECT ?, `+factState+`, cause, slot_id FROM fact_revisions WHERE key = ? ORDER BY revision DESC`,
+	err = c.query(`SELECT ?, `+factState+`, cause, slot_id, author FROM fact_revisions WHERE key = ? ORDER BY revision DESC`,
 		func(r row) error {
 			f, err := scanFact(r)
 			history = append(history, memory.FactRevision{
-				Fact: f, Cause: memory.FactCause(r.int(factStateCount + 1)), JobID: r.text(factStateCount + 2),
+				Fact: f, Cause: memory.FactCause(r.int(factStateCount + 1)), JobID: r.text(factStateCount + 2), Author: r.text(factStateCount + 3),
 			})
 			return err
 		}, id, key)

@@ -241,8 +241,8 @@ func (im *imports) fact(r *store.FactRecord) error {
 		if err := a.store(key, rev.Fact); err != nil {
 			return err
 		}
-		if err := im.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, `+factState+`)
-			SELECT key, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(rev.Cause), orNull(rev.JobID), key); err != nil {
+		if err := im.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, author, `+factState+`)
+			SELECT key, ?, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(rev.Cause), orNull(rev.JobID), orNull(rev.Author), key); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func correction(t *testing.T, s store.PrimaryStore, text string) store.SummaryWr
 	head := mustSession(t, s, inS)
 	return store.SummaryWrite{User: alice, Scope: head.ScopeKey, Time: minute(5), Revision: memory.SummaryRevision{
 		Kind: memory.SummarySession, Session: head.Key, SessionID: "s", Cause: memory.SummaryCorrected, Text: text,
-		Tokens: memory.TokenCounts{O200K: 2, CL100K: 3}, FromTime: noon, ToTime: minute(4), Rebuilds: 1,
+		Tokens: memory.TokenCounts{O200K: 2, CL100K: 3}, FromTime: noon, ToTime: minute(4), Rebuilds: 1, Author: "Grace",
 		Covers: []memory.Covered{{Session: head.Key, Range: memory.SeqRange{From: 1, To: 4}, Passed: []memory.SeqRange{{From: 2, To: 3}}}},
 	}}
 }

@@ -406,7 +406,7 @@ func testFactRevisions(t *testing.T, s store.PrimaryStore) {
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 		edit := changed(first, memory.CauseEdited, func(f *memory.Fact) { f.Text, f.Tags = "edited", nil })
 		restore := changed(edit.Fact, memory.CauseRestored, func(f *memory.Fact) { f.Text = "restored" })
-		w.Changes = []store.FactChange{edit, restore}
+		w.Changes, w.Author = []store.FactChange{edit, restore}, "Grace"
 	}))
 	got, err := s.FactRevisions(t.Context(), alice, "full")
 	if err != nil {
@@ -416,8 +416,8 @@ func testFactRevisions(t *testing.T, s store.PrimaryStore) {
 	edited := last
 	edited.Revision, edited.Text = 2, "edited"
 	wantEqual(t, got, []memory.FactRevision{
-		{Fact: last, Cause: memory.CauseRestored},
-		{Fact: edited, Cause: memory.CauseEdited},
+		{Fact: last, Cause: memory.CauseRestored, Author: "Grace"},
+		{Fact: edited, Cause: memory.CauseEdited, Author: "Grace"},
 		{Fact: first, Cause: memory.CauseExtracted, JobID: job.ID()},
 	})
 	wantEqual(t, []int64{last.Revision, last.Change}, []int64{3, 2})

@@ -1,0 +1,163 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// withSummary is a server where session s of ada has a summary; its text is returned.
+func withSummary(t *testing.T) (*harness, string) {
+	t.Helper()
+	h := start(t)
+	for i := range 6 {
+		h.record(t, "s", user(fmt.Sprint("u", i), fmt.Sprintf("On day %d I visited the castle of Alcazar.", i)), assistant(fmt.Sprint("a", i), "How was it?"))
+	}
+	return h, h.summarize(t, "s").GetSummary().GetText()
+}
+
+func (h *harness) deleteSummary(t *testing.T, change func(*memoryv1.DeleteSummaryRequest)) *memoryv1.DeleteSummaryResponse {
+	t.Helper()
+	req := &memoryv1.DeleteSummaryRequest{UserId: "ada", SessionId: "s", Wait: longWait}
+	change(req)
+	return must(h.summaries().DeleteSummary(h.ctx, req))(t)
+}
+
+func asIs(*memoryv1.DeleteSummaryRequest) {}
+
+// noSummary checks that session s has none, wherever one looks.
+func (h *harness) noSummary(t *testing.T, when string) {
+	t.Helper()
+	_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
+	refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
+	if all := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada"}))(t).GetSummaries(); len(all) > 0 {
+		t.Errorf("%s: listed are %v", when, all)
+	}
+}
+
+func TestDeleteSummary(t *testing.T) {
+	t.Parallel()
+	t.Run("its text is gone at once and is not written again of messages that did not change", func(t *testing.T) {
+		t.Parallel()
+		h, text := withSummary(t)
+		if text == "" {
+			t.Fatal("there is no summary before")
+		}
+		job := h.deleteSummary(t, asIs).GetJob()
+		if job.GetState() != memoryv1.JobState_JOB_STATE_APPLIED || job.GetErasure().GetKind() != memoryv1.ErasureKind_ERASURE_KIND_SUMMARY {
+			t.Errorf("the job is %v", job)
+		}
+		h.noSummary(t, "after the delete")
+		if r := h.summarize(t, "s"); !r.GetComplete() || r.GetSummary() != nil {
+			t.Errorf("summarised again: %v", r)
+		}
+		h.noSummary(t, "after asking for what no summary covers")
+		c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
+		if strings.Contains(c.String(), text) || c.GetCoverage().GetRawFrom() != 1 {
+			t.Errorf("a context has the summary, or not the messages: %v", c)
+		}
+		if got := len(h.transcript(t, "s")); got != 12 {
+			t.Errorf("%d messages are left", got)
+		}
+	})
+	t.Run("what is said afterwards is summarised, and nothing before it", func(t *testing.T) {
+		t.Parallel()
+		h, _ := withSummary(t)
+		h.deleteSummary(t, asIs)
+		h.record(t, "s", user("later", "Tomorrow I sail to Porto."), assistant("reply", "Have a good journey."))
+		got := h.summarize(t, "s").GetSummary()
+		if !strings.Contains(got.GetText(), "Porto") || strings.Contains(got.GetText(), "Alcazar") || got.GetNodes()[0].GetFromSeq() != 13 {
+			t.Errorf("the summary is %v", got)
+		}
+	})
+	t.Run("it is written again when somebody asks", func(t *testing.T) {
+		t.Parallel()
+		h, text := withSummary(t)
+		h.deleteSummary(t, asIs)
+		must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
+		eventually(t, "the summary is written again", func() bool {
+			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
+			return err == nil && r.GetSummary().GetText() == text
+		})
+	})
+	t.Run("it is written anew of what is left when one of its messages is deleted", func(t *testing.T) {
+		t.Parallel()
+		h, _ := withSummary(t)
+		h.deleteSummary(t, asIs)
+		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", MessageIds: []string{"u0"}}))(t)
+		eventually(t, "the rest is summarised", func() bool {
+			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
+			return err == nil && strings.Contains(r.GetSummary().GetText(), "Alcazar") && !r.GetSummary().GetRebuilding()
+		})
+	})
+	t.Run("what a person wrote in its place is in no reply, cannot be restored, and no request that is sent again brings it back", func(t *testing.T) {
+		t.Parallel()
+		h, _ := withSummary(t)
+		correct := &memoryv1.UpdateSummaryRequest{RequestId: "r", Summary: &memoryv1.Summary{UserId: "ada", SessionId: "s", Text: "Zanzibarca."}}
+		must(h.summaries().UpdateSummary(h.ctx, correct))(t)
+		h.deleteSummary(t, asIs)
+		h.noSummary(t, "after the delete")
+		must(h.summaries().UpdateSummary(h.ctx, correct))(t)
+		h.noSummary(t, "after the correction was sent again")
+		_, err := h.summaries().RestoreSummary(h.ctx, &memoryv1.RestoreSummaryRequest{UserId: "ada", SessionId: "s", Revision: 1})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "revision")
+		history := must(h.summaries().ListSummaryRevisions(h.ctx, &memoryv1.ListSummaryRevisionsRequest{UserId: "ada", SessionId: "s"}))(t).GetRevisions()
+		if len(history) != 2 || history[0].GetCause() != memoryv1.SummaryCause_SUMMARY_CAUSE_DELETED || history[1].GetText() != "" {
+			t.Errorf("the history is %v", history)
+		}
+	})
+	t.Run("once it is swept no byte of it is in the file or its WAL", func(t *testing.T) {
+		t.Parallel()
+		h, _ := withSummary(t)
+		correct := &memoryv1.UpdateSummaryRequest{Summary: &memoryv1.Summary{UserId: "ada", SessionId: "s", Text: "Zanzibarca."}}
+		must(h.summaries().UpdateSummary(h.ctx, correct))(t)
+		canaries := func() (n int) {
+			for _, name := range []string{h.data, h.data + "-wal"} {
+				b, err := os.ReadFile(name)
+				if err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				n += strings.Count(string(b), "Zanzibarca")
+			}
+			return n
+		}
+		if canaries() == 0 {
+			t.Fatal("the canary is nowhere before")
+		}
+		h.deleteSummary(t, asIs)
+		if n := canaries(); n > 0 {
+			t.Errorf("the canary is found %d times", n)
+		}
+	})
+	t.Run("a repeat with the request id deletes nothing more, and one without finds nothing", func(t *testing.T) {
+		t.Parallel()
+		h, text := withSummary(t)
+		named := func(r *memoryv1.DeleteSummaryRequest) { r.RequestId = "once" }
+		first := h.deleteSummary(t, named).GetJob()
+		must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
+		eventually(t, "the summary is written again", func() bool {
+			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
+			return err == nil && r.GetSummary().GetText() == text
+		})
+		if again := h.deleteSummary(t, named).GetJob(); again.GetJobId() != first.GetJobId() {
+			t.Errorf("the repeat began %s after %s", again.GetJobId(), first.GetJobId())
+		}
+		must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
+		h.deleteSummary(t, asIs)
+		_, err := h.summaries().DeleteSummary(h.ctx, &memoryv1.DeleteSummaryRequest{UserId: "ada", SessionId: "s"})
+		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
+	})
+	t.Run("only asks what would go with validate_only", func(t *testing.T) {
+		t.Parallel()
+		h, text := withSummary(t)
+		r := h.deleteSummary(t, func(r *memoryv1.DeleteSummaryRequest) { r.ValidateOnly = true })
+		if r.GetExtent().GetSummaries() != 1 || r.GetJob() != nil || h.summarize(t, "s").GetSummary().GetText() != text {
+			t.Errorf("the reply is %v", r)
+		}
+	})
+}

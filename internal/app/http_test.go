@@ -1,0 +1,596 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// entrance is a way to call the server.
+type entrance struct {
+	name string
+	call func(ctx context.Context, m protoreflect.MethodDescriptor, req, reply proto.Message) error
+}
+
+// entrances are all ways to make a call that is no stream.
+func (h *harness) entrances() []entrance {
+	base := "http://" + h.conn.Target()
+	one := &http.Client{Transport: &http.Transport{}}
+	two := &http.Client{Transport: &http.Transport{Protocols: unencryptedHTTP2()}}
+	return []entrance{
+		{"gRPC", func(ctx context.Context, m protoreflect.MethodDescriptor, req, reply proto.Message) error {
+			return h.conn.Invoke(ctx, methodPath(m), req, reply)
+		}},
+		{"REST", func(ctx context.Context, m protoreflect.MethodDescriptor, req, reply proto.Message) error {
+			return callREST(ctx, one, base, m, req, reply)
+		}},
+		{"Connect with JSON", connectEntrance(one, base, connect.WithProtoJSON())},
+		{"Connect over HTTP/2", connectEntrance(two, base)},
+		{"gRPC-Web", connectEntrance(one, base, connect.WithGRPCWeb())},
+		{"gRPC-Web over HTTP/2", connectEntrance(two, base, connect.WithGRPCWeb())},
+	}
+}
+
+func unencryptedHTTP2() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+func methodPath(m protoreflect.MethodDescriptor) string {
+	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
+}
+
+func connectEntrance(
+	client *http.Client, base string, options ...connect.ClientOption,
+) func(context.Context, protoreflect.MethodDescriptor, proto.Message, proto.Message) error {
+	return func(ctx context.Context, m protoreflect.MethodDescriptor, req, reply proto.Message) error {
+		empty := connect.WithResponseInitializer(func(_ connect.Spec, reply any) error {
+			*reply.(*dynamicpb.Message) = *dynamicpb.NewMessage(m.Output())
+			return nil
+		})
+		options := append([]connect.ClientOption{connect.WithSchema(m), empty}, options...)
+		c := connect.NewClient[dynamicpb.Message, dynamicpb.Message](client, base+methodPath(m), options...)
+		in := dynamicpb.NewMessage(m.Input())
+		if err := copyMessage(in, req); err != nil {
+			return err
+		}
+		out, err := c.CallUnary(ctx, connect.NewRequest(in))
+		if err == nil {
+			return copyMessage(reply, out.Msg)
+		}
+		e, ok := errors.AsType[*connect.Error](err)
+		if !ok {
+			return err
+		}
+		st := &spb.Status{Code: int32(e.Code()), Message: e.Message()} //nolint:gosec // below 17
+		for _, d := range e.Details() {
+			v, err := d.Value()
+			if err != nil {
+				return err
+			}
+			detail, err := anypb.New(v)
+			if err != nil {
+				return err
+			}
+			st.Details = append(st.Details, detail)
+		}
+		return status.ErrorProto(st)
+	}
+}
+
+// copyMessage copies a message into another one of the same type that is made differently.
+func copyMessage(to, from proto.Message) error {
+	b, err := proto.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return proto.Unmarshal(b, to)
+}
+
+// callREST calls a method by its HTTP path.
+func callREST(ctx context.Context, client *http.Client, base string, m protoreflect.MethodDescriptor, req, reply proto.Message) error {
+	r, err := restRequest(ctx, base, m, req)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		st := &spb.Status{}
+		if err := protojson.Unmarshal(body, st); err != nil {
+			return fmt.Errorf("HTTP %d: %q: %w", res.StatusCode, body, err)
+		}
+		return status.ErrorProto(st)
+	}
+	return protojson.Unmarshal(body, reply)
+}
+
+// restRequest is the request of a call, by the method's google.api.http: fields in the path, in the body, and the rest as a query.
+func restRequest(ctx context.Context, base string, m protoreflect.MethodDescriptor, req proto.Message) (*http.Request, error) {
+	rule, ok := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
+	if !ok || rule.GetPattern() == nil {
+		return nil, fmt.Errorf("%s has no HTTP path", m.FullName())
+	}
+	verb, path := "", ""
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		verb, path = http.MethodGet, p.Get
+	case *annotations.HttpRule_Post:
+		verb, path = http.MethodPost, p.Post
+	case *annotations.HttpRule_Patch:
+		verb, path = http.MethodPatch, p.Patch
+	case *annotations.HttpRule_Delete:
+		verb, path = http.MethodDelete, p.Delete
+	}
+	left := proto.Clone(req).ProtoReflect()
+	for strings.Contains(path, "{") {
+		from, to := strings.Index(path, "{"), strings.Index(path, "}")
+		in, field := left, left.Descriptor().Fields().ByName("")
+		for _, name := range strings.Split(path[from+1:to], ".") {
+			if field != nil {
+				in = in.Mutable(field).Message()
+			}
+			field = in.Descriptor().Fields().ByName(protoreflect.Name(name))
+		}
+		path = path[:from] + strings.ReplaceAll(url.PathEscape(in.Get(field).String()), ":", "%3A") + path[to+1:]
+		in.Clear(field)
+	}
+	var body io.Reader
+	switch rule.GetBody() {
+	case "":
+	case "*":
+		body = bytes.NewReader(mustJSON(left.Interface()))
+		left = left.New()
+	default:
+		field := left.Descriptor().Fields().ByName(protoreflect.Name(rule.GetBody()))
+		body = bytes.NewReader(mustJSON(left.Get(field).Message().Interface()))
+		left.Clear(field)
+	}
+	query := url.Values{}
+	left.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if f.IsList() {
+			for i := range v.List().Len() {
+				query.Add(string(f.Name()), queryValue(f, v.List().Get(i)))
+			}
+			return true
+		}
+		query.Set(string(f.Name()), queryValue(f, v))
+		return true
+	})
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, verb, base+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if until, ok := ctx.Deadline(); ok {
+		r.Header.Set("X-Server-Timeout", fmt.Sprintf("%f", time.Until(until).Seconds()))
+	}
+	return r, nil
+}
+
+func queryValue(f protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	switch {
+	case f.Enum() != nil:
+		return string(f.Enum().Values().ByNumber(v.Enum()).Name())
+	case f.Message() != nil:
+		var text string
+		if json.Unmarshal(mustJSON(v.Message().Interface()), &text) != nil {
+			panic(f.FullName() + " is no value of a query")
+		}
+		return text
+	}
+	return v.String()
+}
+
+func mustJSON(m proto.Message) []byte {
+	out, err := protojson.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// methods are those of the API that are no streams.
+func methods() []protoreflect.MethodDescriptor {
+	var all []protoreflect.MethodDescriptor
+	protoregistry.GlobalFiles.RangeFilesByPackage("memory.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			for j := range file.Services().Get(i).Methods().Len() {
+				if m := file.Services().Get(i).Methods().Get(j); !m.IsStreamingClient() && !m.IsStreamingServer() {
+					all = append(all, m)
+				}
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// nameless names what every call names, so that REST has a path: the user, the session and other ids are x.
+func nameless(m protoreflect.MethodDescriptor) proto.Message {
+	of, err := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
+	if err != nil {
+		panic(err)
+	}
+	req := of.New()
+	fillIDs(req, 0)
+	return req.Interface()
+}
+
+func fillIDs(m protoreflect.Message, depth int) {
+	for i := range m.Descriptor().Fields().Len() {
+		f := m.Descriptor().Fields().Get(i)
+		name := string(f.Name())
+		isID := name == "user_id" || name == "session_id" || name == "fact_id" || name == "job_id" || depth == 1 && name == "id"
+		switch {
+		case f.IsList() || f.IsMap():
+		case f.Kind() == protoreflect.StringKind && isID:
+			m.Set(f, protoreflect.ValueOfString("x"))
+		case f.Kind() == protoreflect.MessageKind && depth == 0 && strings.HasPrefix(string(f.Message().FullName()), "memory.v1.") &&
+			(name == "fact" || name == "session" || name == "message" || name == "user" || name == "summary"):
+			fillIDs(m.Mutable(f).Message(), depth+1)
+		}
+	}
+}
+
+func TestEveryCallAtEveryEntrance(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.record(t, "s1", user("m1", "I am vegan and live in Lisbon."), assistant("a1", "Noted."))
+	all := h.entrances()
+	t.Run("what is refused is refused at every entrance with the same code, words and details", func(t *testing.T) {
+		for _, m := range methods() {
+			if m.Name() == "Reindex" || m.Name() == "Verify" || m.Name() == "Reembed" || m.Name() == "RetryJobs" {
+				continue // an empty one begins work
+			}
+			req := nameless(m)
+			var want *status.Status
+			for _, d := range all {
+				reply, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := status.Convert(d.call(h.ctx, m, req, reply.New().Interface()))
+				if want == nil {
+					want = got
+				}
+				if diff := cmp.Diff(want.Proto(), got.Proto(), protocmp.Transform()); diff != "" {
+					t.Errorf("%s by %s (-gRPC +it):\n%s", m.FullName(), d.name, diff)
+				}
+			}
+		}
+	})
+	t.Run("a reply is the same at every entrance", func(t *testing.T) {
+		for _, c := range []struct {
+			method     string
+			req, reply proto.Message
+		}{
+			{"MemoryService.GetSession", &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s1"}, &memoryv1.GetSessionResponse{}},
+			{"MemoryService.ListMessages", &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s1", PageSize: 1}, &memoryv1.ListMessagesResponse{}},
+			{"MemoryService.SearchMessages", &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "vegan"}, &memoryv1.SearchMessagesResponse{}},
+			{"UserService.GetUser", &memoryv1.GetUserRequest{UserId: "ada"}, &memoryv1.GetUserResponse{}},
+			{"HistoryService.CountTokens", &memoryv1.CountTokensRequest{Texts: []string{"one two three"}}, &memoryv1.CountTokensResponse{}},
+		} {
+			m := methodNamed(t, c.method)
+			var want proto.Message
+			for _, d := range all {
+				reply := c.reply.ProtoReflect().New().Interface()
+				if err := d.call(h.ctx, m, c.req, reply); err != nil {
+					t.Fatalf("%s by %s: %v", c.method, d.name, err)
+				}
+				if want == nil {
+					want = reply
+				}
+				if diff := cmp.Diff(want, reply, protocmp.Transform()); diff != "" {
+					t.Errorf("%s by %s (-gRPC +it):\n%s", c.method, d.name, diff)
+				}
+			}
+		}
+	})
+	t.Run("a page token of one entrance is one of every other", func(t *testing.T) {
+		m := methodNamed(t, "MemoryService.ListMessages")
+		for i, d := range all {
+			first, second := &memoryv1.ListMessagesResponse{}, &memoryv1.ListMessagesResponse{}
+			req := &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s1", PageSize: 1}
+			must(first, d.call(h.ctx, m, req, first))(t)
+			req.PageToken = first.GetNextPageToken()
+			must(second, all[(i+1)%len(all)].call(h.ctx, m, req, second))(t)
+			if len(second.GetMessages()) != 1 || second.GetMessages()[0].GetId() != "a1" {
+				t.Errorf("the second page after one by %s: %v", d.name, second)
+			}
+		}
+	})
+	t.Run("a stale etag is refused at every entrance", func(t *testing.T) {
+		m := methodNamed(t, "MemoryService.UpdateSession")
+		for _, d := range all {
+			err := d.call(h.ctx, m, &memoryv1.UpdateSessionRequest{
+				Session: &memoryv1.Session{UserId: "ada", SessionId: "s1", Title: "t", Etag: "stale"}, UpdateMask: maskOf("title"),
+			}, &memoryv1.UpdateSessionResponse{})
+			refused(t, err, codes.Aborted, "ETAG_MISMATCH", "")
+		}
+	})
+	t.Run("a deadline holds at every entrance", func(t *testing.T) {
+		m := methodNamed(t, "WorkService.WaitForWatermark")
+		for _, d := range all {
+			ctx, cancel := context.WithTimeout(h.ctx, 300*time.Millisecond)
+			began, reply := time.Now(), &memoryv1.WaitForWatermarkResponse{}
+			err := d.call(ctx, m, &memoryv1.WaitForWatermarkRequest{
+				UserId: "ada", SessionId: "s1", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 2,
+				Timeout: durationpb.New(50 * time.Second),
+			}, reply)
+			cancel()
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("by %s: %v, %v after %v", d.name, reply, err, took)
+			}
+		}
+	})
+	t.Run("ids of any printable characters are the same at every entrance", func(t *testing.T) {
+		record, get := methodNamed(t, "MemoryService.Record"), methodNamed(t, "MemoryService.GetSession")
+		for i, id := range []string{
+			"a/b", "a:record", "a%2Fb", "..", ".", "a b", "a?b=c", "a#b", "日本語", "a+b", "a&b", "a;b", "{user_id}", "*", "**", "a//b", "%", "é🙂", `a\b`, "a=b",
+		} {
+			writer := all[i%len(all)]
+			err := writer.call(h.ctx, record, &memoryv1.RecordRequest{
+				UserId: id, SessionId: id, Messages: []*memoryv1.Message{{Id: "m", Role: memoryv1.Role_ROLE_USER, Text: "Hello."}},
+			}, &memoryv1.RecordResponse{})
+			if err != nil {
+				t.Errorf("%q by %s: %v", id, writer.name, err)
+				continue
+			}
+			for _, d := range all {
+				reply := &memoryv1.GetSessionResponse{}
+				err := d.call(h.ctx, get, &memoryv1.GetSessionRequest{UserId: id, SessionId: id}, reply)
+				if err != nil || reply.GetSession().GetSessionId() != id || reply.GetSession().GetUserId() != id {
+					t.Errorf("%q by %s: %v, %v", id, d.name, reply, err)
+				}
+			}
+		}
+	})
+}
+
+func methodNamed(t *testing.T, name string) protoreflect.MethodDescriptor {
+	t.Helper()
+	return descriptorOf(t, name)
+}
+
+func descriptorOf(t testing.TB, name string) protoreflect.MethodDescriptor {
+	t.Helper()
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName("memory.v1." + name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.(protoreflect.MethodDescriptor)
+}
+
+// overHTTP sends a request and returns its status, and what comes back.
+func (h *harness) overHTTP(t *testing.T, method, path, body string, header map[string]string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(h.ctx, method, "http://"+h.conn.Target()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		if k == "Host" {
+			r.Host = v
+		}
+		r.Header.Set(k, v)
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	read, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(read)
+}
+
+func TestWebPagesAreKeptOut(t *testing.T) {
+	t.Parallel()
+	const record, hello = "/v1/users/ada/sessions/s1:record", `{"messages":[{"role":"ROLE_USER","text":"Hello."}]}`
+	asJSON := map[string]string{"Content-Type": "application/json"}
+	with := func(more ...string) map[string]string {
+		out := map[string]string{"Content-Type": "application/json"}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i]] = more[i+1]
+		}
+		return out
+	}
+	t.Run("a loopback server is not reachable by a web page", func(t *testing.T) {
+		h := start(t)
+		for name, c := range map[string]struct {
+			header map[string]string
+			code   int
+		}{
+			"a page of another site":                        {with("Origin", "https://evil.example"), http.StatusForbidden},
+			"a page of another port of this machine":        {with("Origin", "http://localhost:3000"), http.StatusForbidden},
+			"a page without a site":                         {with("Origin", "null"), http.StatusForbidden},
+			"a page whose name points here":                 {with("Host", "rebound.evil.example"), http.StatusForbidden},
+			"a page whose name points here, with a port":    {with("Host", "rebound.evil.example:8081"), http.StatusForbidden},
+			"an image or a link of another site":            {with("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+			"a form, whose types need no leave: plain text": {map[string]string{"Content-Type": "text/plain"}, http.StatusUnsupportedMediaType},
+			"a form's own type":                             {map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType},
+			"a form with files":                             {map[string]string{"Content-Type": "multipart/form-data; boundary=x"}, http.StatusUnsupportedMediaType},
+			"a request without a type":                      {map[string]string{}, http.StatusUnsupportedMediaType},
+			"a program":                                     {asJSON, http.StatusOK},
+			"a program that calls localhost":                {with("Host", "localhost:8081"), http.StatusOK},
+			"a program that calls another loopback address": {with("Host", "127.1.2.3:8081"), http.StatusOK},
+			"a program that calls by IPv6":                  {with("Host", "[::1]:8081"), http.StatusOK},
+		} {
+			code, header, body := h.overHTTP(t, http.MethodPost, record, hello, c.header)
+			if code != c.code {
+				t.Errorf("%s: %d %s, want %d", name, code, body, c.code)
+			}
+			if header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s: may read the reply", name)
+			}
+		}
+		if n := len(h.transcript(t, "s1")); n != 4 {
+			t.Errorf("%d messages were stored, want those of the 4 programs", n)
+		}
+	})
+	t.Run("pages of the origins that are set may call, others may not", func(t *testing.T) {
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.CORSOrigins = "https://app.example.org" })
+		preflight := map[string]string{
+			"Origin": "https://app.example.org", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type",
+		}
+		code, header, _ := h.overHTTP(t, http.MethodOptions, record, "", preflight)
+		if code != http.StatusNoContent || header.Get("Access-Control-Allow-Origin") != "https://app.example.org" {
+			t.Errorf("preflight: %d %v", code, header)
+		}
+		code, header, body := h.overHTTP(t, http.MethodPost, record, hello, with("Origin", "https://app.example.org", "Sec-Fetch-Site", "cross-site"))
+		if code != http.StatusOK || header.Get("Access-Control-Allow-Origin") != "https://app.example.org" {
+			t.Errorf("call: %d %v %s", code, header, body)
+		}
+		code, header, _ = h.overHTTP(t, http.MethodPost, record, hello, with("Origin", "https://evil.example"))
+		if code != http.StatusForbidden || header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("another origin: %d %v", code, header)
+		}
+	})
+	t.Run("http-hosts are the names by which it may be called", func(t *testing.T) {
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.HTTPHosts = "memory.example.org" })
+		for host, want := range map[string]int{"memory.example.org": 200, "Memory.Example.Org:8081": 200, "other.example.org": 403, "127.0.0.1": 200} {
+			if code, _, body := h.overHTTP(t, http.MethodPost, record, hello, with("Host", host)); code != want {
+				t.Errorf("%s: %d %s, want %d", host, code, body, want)
+			}
+		}
+	})
+}
+
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	asJSON := map[string]string{"Content-Type": "application/json"}
+	t.Run("health, readiness and the document are served", func(t *testing.T) {
+		for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
+			if code, _, body := h.overHTTP(t, http.MethodGet, path, "", nil); code != http.StatusOK || body != want {
+				t.Errorf("%s: %d %q", path, code, body)
+			}
+		}
+		if _, _, body := h.overHTTP(t, http.MethodGet, "/openapi.yaml", "", nil); !strings.HasPrefix(body, "openapi: 3.1.0\n") {
+			t.Errorf("the document begins with %.40q", body)
+		}
+	})
+	t.Run("an unknown path is told where the paths are", func(t *testing.T) {
+		code, _, body := h.overHTTP(t, http.MethodGet, "/v1/nothing", "", nil)
+		if code != http.StatusNotFound || !strings.Contains(body, "/openapi.yaml") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("a path that does not take the method says so as JSON", func(t *testing.T) {
+		code, header, body := h.overHTTP(t, http.MethodDelete, "/v1/users", "", nil)
+		if code != http.StatusMethodNotAllowed || header.Get("Content-Type") != "application/json" || !json.Valid([]byte(body)) {
+			t.Errorf("%d %v %s", code, header, body)
+		}
+	})
+	t.Run("who speaks gRPC over HTTP/1.1 is told in one line what to do", func(t *testing.T) {
+		code, _, body := h.overHTTP(t, http.MethodPost, "/memory.v1.MemoryService/Record", "", map[string]string{"Content-Type": "application/grpc"})
+		if code != http.StatusHTTPVersionNotSupported || !strings.Contains(body, "gRPC needs HTTP/2") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("bad JSON is refused with its place, and without its words", func(t *testing.T) {
+		for _, bad := range []string{
+			`{"messags":[]}`, `{"messages":[{"role":"canary"}]}`, `{"messages":"canary"}`, `{`, `canary`, `{"messages":[{"pinned":"canary"}]}`, `[]`,
+			`{"expected_last_seq":"canary"}`, `{"state_patch":["canary"]}`, `{"messages":[{"create_time":"canary"}]}`,
+		} {
+			code, _, body := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:record", bad, asJSON)
+			if code != http.StatusBadRequest || strings.Contains(body, "canary") || !strings.Contains(body, "the body is no JSON of this request") ||
+				!strings.Contains(body, "FIELD_INVALID") {
+				t.Errorf("%s: %d %s", bad, code, body)
+			}
+		}
+	})
+	t.Run("a misspelt parameter of a query is refused", func(t *testing.T) {
+		code, header, body := h.overHTTP(t, http.MethodGet, "/v1/users?page_siz=3", "", nil)
+		if code != http.StatusBadRequest || header.Get("Content-Type") != "application/json" || !strings.Contains(body, "page_siz") {
+			t.Errorf("%d %v %s", code, header, body)
+		}
+	})
+	t.Run("a body that is too large is refused", func(t *testing.T) {
+		code, _, body := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:record", strings.Repeat(" ", 17<<20), asJSON)
+		if code != http.StatusTooManyRequests || !strings.Contains(body, "16 MiB") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("a user is exported as a file and imported from it", func(t *testing.T) {
+		h, other := start(t), start(t)
+		h.fillPortable(t)
+		file := h.settled(t, "ada")
+		code, header, got := h.overHTTP(t, http.MethodGet, "/v1/users/ada/export", "", nil)
+		if code != http.StatusOK || header.Get("Content-Type") != "application/x-ndjson" || got != file {
+			t.Errorf("%d %v, %d bytes of %d", code, header, len(got), len(file))
+		}
+		code, _, body := other.overHTTP(t, http.MethodPost, "/v1/users:import?user_id=gr%2Face", file, map[string]string{"Content-Type": "application/x-ndjson"})
+		if code != http.StatusOK || !strings.Contains(body, `gr/ace`) {
+			t.Errorf("%d %s", code, body)
+		}
+		code, _, body = other.overHTTP(t, http.MethodPost, "/v1/users:import?user_id=gr%2Face", file, map[string]string{"Content-Type": "application/x-ndjson"})
+		if code != http.StatusConflict || !strings.Contains(body, "USER_EXISTS") {
+			t.Errorf("%d %s", code, body)
+		}
+		if code, _, body = other.overHTTP(t, http.MethodGet, "/v1/users/nobody/export", "", nil); code != http.StatusNotFound || !strings.Contains(body, "USER_NOT_FOUND") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+}
+
+func TestSlowHTTPClientsAreCutOff(t *testing.T) {
+	t.Parallel()
+	h := startWithPatience(t, 300*time.Millisecond)
+	c := must(net.Dial("tcp", h.conn.Target()))(t)
+	defer c.Close()
+	fmt.Fprintf(c, "POST /v1/users/ada/sessions/s1:record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil {
+		t.Errorf("a client that sends nothing of its body: %v", err)
+	}
+	if n, err := h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}); err == nil && len(n.GetSessions()) > 0 {
+		t.Error("half a request was stored")
+	}
+}

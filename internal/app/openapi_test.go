@@ -1,0 +1,119 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stratamem/strata/api"
+)
+
+// openAPI is the part of an OpenAPI document that is checked.
+type openAPI struct {
+	OpenAPI string
+	Paths   map[string]map[string]struct {
+		OperationID string `yaml:"operationId"`
+		Summary     string
+		Parameters  []struct{ Name, In string }
+		RequestBody struct {
+			Content map[string]struct{ Example any }
+		} `yaml:"requestBody"`
+		Responses map[string]any
+	}
+	Components struct{ Schemas map[string]any }
+}
+
+func readOpenAPI(t *testing.T) (d openAPI) {
+	t.Helper()
+	if err := yaml.Unmarshal(api.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestTheOpenAPIDocumentIsWhole(t *testing.T) {
+	t.Parallel()
+	d := readOpenAPI(t)
+	if d.OpenAPI != "3.1.0" {
+		t.Errorf("version %s", d.OpenAPI)
+	}
+	operations := map[string]bool{}
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			if operations[o.OperationID] {
+				t.Errorf("the operation %s comes twice", o.OperationID)
+			}
+			operations[o.OperationID] = true
+			if o.Summary == "" || o.Responses["200"] == nil || o.Responses["default"] == nil {
+				t.Errorf("%s %s lacks a summary or a response", method, path)
+			}
+			inPath := map[string]bool{}
+			for _, p := range o.Parameters {
+				if p.In == "path" {
+					inPath[p.Name] = true
+					if !strings.Contains(path, "{"+p.Name+"}") {
+						t.Errorf("%s %s has a parameter %s that its path has not", method, path, p.Name)
+					}
+				}
+			}
+			if len(inPath) != strings.Count(path, "{") {
+				t.Errorf("%s %s has %d parameters in its path and describes %v", method, path, strings.Count(path, "{"), inPath)
+			}
+		}
+	}
+	t.Run("every call has an operation", func(t *testing.T) {
+		for _, m := range methods() {
+			if id := string(m.Parent().Name()) + "_" + string(m.Name()); !operations[id] {
+				t.Errorf("%s has none", id)
+			}
+		}
+	})
+	t.Run("every reference leads somewhere", func(t *testing.T) {
+		for rest := string(api.OpenAPI()); ; {
+			_, after, ok := strings.Cut(rest, "'#/components/schemas/")
+			if !ok {
+				break
+			}
+			name, _, _ := strings.Cut(after, "'")
+			if d.Components.Schemas[name] == nil {
+				t.Errorf("there is no schema %s", name)
+			}
+			rest = after
+		}
+	})
+}
+
+func TestTheExamplesOfTheOpenAPIDocumentAreTaken(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.record(t, "s1", user("m0", "Hello."))
+	d, sent := readOpenAPI(t), 0
+	send := func(operation string) {
+		for path, methods := range d.Paths {
+			for method, o := range methods {
+				example := o.RequestBody.Content["application/json"].Example
+				if example == nil || operation != "" && o.OperationID != operation || operation == "" && o.OperationID == "MemoryService_Record" {
+					continue
+				}
+				body, err := json.Marshal(example)
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := strings.NewReplacer("{user_id}", "ada", "{session_id}", "s1").Replace(path)
+				code, _, reply := h.overHTTP(t, strings.ToUpper(method), path, string(body), map[string]string{"Content-Type": "application/json"})
+				if code != http.StatusOK {
+					t.Errorf("%s: %d %s", o.OperationID, code, reply)
+				}
+				sent++
+			}
+		}
+	}
+	send("MemoryService_Record")
+	send("")
+	if sent < 8 {
+		t.Errorf("%d examples were sent", sent)
+	}
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/stratamem/strata/internal/config"
+)
+
+// wideText has characters of two columns and characters that are made of several code points.
+const wideText = "我住在柏林 👩‍👩‍👧‍👦 나는 비건입니다 ❤️ 日本語の会話 e\u0301\u0301 "
+
+func TestATableFitsItsWidth(t *testing.T) {
+	text := strings.Repeat(wideText, 9)
+	columns := slices.Concat(whole.columns("id"), cut.columns("who", "text"), wrapped.columns("notes"))
+	rows := [][]string{{"0199aaaa", "ada", text, text}, {"0199aaab", strings.Repeat("a", 300), "short", strings.Repeat("b", 300)}}
+	for _, width := range []int{40, 80, 81, 200} {
+		t.Run(fmt.Sprintf("of %d columns", width), func(t *testing.T) {
+			var out bytes.Buffer
+			writeTable(&out, columns, rows, width)
+			fits(t, out.String(), width)
+			if !strings.Contains(out.String(), "0199aaab") {
+				t.Errorf("an id was cut:\n%s", out.String())
+			}
+		})
+	}
+	t.Run("nothing of a cell that is wrapped is lost", func(t *testing.T) {
+		if got := strings.Join(wrapTo(text, 11), ""); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(text, " ", "") {
+			t.Errorf("got %q of %q", got, text)
+		}
+	})
+	t.Run("without a width nothing is cut", func(t *testing.T) {
+		var out bytes.Buffer
+		writeTable(&out, columns, rows, 0)
+		if strings.Contains(out.String(), ellipsis) || strings.Count(out.String(), "\n") != 3 {
+			t.Errorf("got\n%s", out.String())
+		}
+	})
+	t.Run("a column in which nothing stands is left out before anything is cut", func(t *testing.T) {
+		var out bytes.Buffer
+		writeTable(&out, cut.columns("first", "empty", "last"), [][]string{{strings.Repeat("a", 19), "", strings.Repeat("b", 19)}}, 40)
+		if strings.Contains(out.String(), "EMPTY") || strings.Contains(out.String(), ellipsis) {
+			t.Errorf("got\n%s", out.String())
+		}
+	})
+}
+
+func TestShortIDsTellTheIDsOfATableApart(t *testing.T) {
+	for name, c := range map[string]struct{ ids, want []string }{
+		"an id has at least eight characters":           {[]string{"3fa85f6457174562"}, []string{"3fa85f64"}},
+		"more where another begins alike":               {[]string{"3fa85f645717", "3fa85f645799"}, []string{"3fa85f64571", "3fa85f64579"}},
+		"an id that another begins with is whole":       {[]string{"3fa85f645", "3fa85f6457"}, []string{"3fa85f645", "3fa85f6457"}},
+		"the same id twice is the same":                 {[]string{"3fa85f6457", "3fa85f6457"}, []string{"3fa85f64", "3fa85f64"}},
+		"an id that begins with the time has all of it": {[]string{"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"}, []string{"0199aaaa-bbbb"}},
+		"none is none":         {[]string{"", "ab"}, []string{"", "ab"}},
+		"no character is torn": {[]string{"가나다라마", "가나다라바"}, []string{"가나다라마", "가나다라바"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := shortIDs(c.ids); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// fits checks that no line is wider than a terminal.
+func fits(t *testing.T, printed string, width int) {
+	t.Helper()
+	for line := range strings.Lines(printed) {
+		if line = strings.TrimSuffix(line, "\n"); uniseg.StringWidth(line) > width {
+			t.Errorf("%d columns: %s", uniseg.StringWidth(line), line)
+		}
+	}
+}
+
+func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {
+	user, session := strings.Repeat("用户", 40), strings.Repeat("session-with-a-long-name-", 10)
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
+	cfg.Retention = config.RetentionReport
+	profile := cfg.Profiles["default"]
+	profile.Retention.MaxMessages, profile.Retention.MaxFacts = 1, 1
+	cfg.Profiles["default"] = profile
+	served(t, cfg, func(server string) {
+		strata := func(args ...string) string {
+			t.Helper()
+			return must(t, Env{}, append(args, "--server", server)...)
+		}
+		for i, text := range []string{"I live in Berlin. " + wideText, "나는 비건입니다. " + wideText, "I am vegan now and I work for ACME. " + wideText} {
+			name := strings.Repeat("이름", 30)
+			strata("record", user, session, strings.Repeat(text, 4), "--id", fmt.Sprintf("%s%d", strings.Repeat("message-", 25), i), "--name", name)
+		}
+		strata("record", user, session+"2", "I live in Rome.")
+		strata("jobs", "wait", user, session, "--for", "20s")
+		strata("users", "edit", user, "--timezone", "America/Argentina/Buenos_Aires", "--state", `{"notes/tone": "`+strings.Repeat("formal ", 50)+`"}`)
+		strata("sessions", "edit", user, session, "--title", strings.Repeat("제목", 40), "--metadata", `{"tags": ["`+strings.Repeat("label", 60)+`"]}`)
+		strata("summaries", "now", user, session)
+		strata("summaries", "edit", user, session, strings.Repeat(wideText, 9), "--author", strings.Repeat("이름", 40))
+		fact := strings.TrimSpace(strata("facts", "add", user, strings.Repeat("Prefers tea ", 40), "--tag", strings.Repeat("t", 60),
+			"--attribute", strings.Repeat("drink_", 10), "--subject", strings.Repeat("언니", 40), "-o", "quiet"))
+		strata("facts", "edit", user, fact, "--text", strings.Repeat("Prefers coffee ", 40), "--author", strings.Repeat("이름", 40))
+		strata("facts", "restore", user, fact, "--revision", "1")
+		job := strings.Fields(strata("jobs", "list", "--user", user, "--state", "applied", "--kind", "extract", "-o", "quiet"))[0]
+		message := strings.Fields(strata("messages", "list", user, session, "-o", "quiet"))[0]
+
+		for _, args := range [][]string{
+			{"users", "list"},
+			{"users", "show", user},
+			{"sessions", "list", user},
+			{"sessions", "show", user, session},
+			{"messages", "list", user, session},
+			{"messages", "show", user, session, message},
+			{"messages", "hide", user, session, message},
+			{"messages", "unhide", user, session, message},
+			{"facts", "list", user, "--past"},
+			{"facts", "show", user, fact},
+			{"facts", "history", user, fact},
+			{"facts", "search", user, "tea"},
+			{"facts", "search", user, "tea", "--explain"},
+			{"facts", "quarantine", user},
+			{"summaries", "list", user},
+			{"summaries", "history", user, session},
+			{"jobs", "list"},
+			{"jobs", "list", "--user", user, "--state", "applied"},
+			{"jobs", "show", user, job},
+			{"jobs", "wait", user, session},
+			{"jobs", "revert", user, job},
+			{"context", user, session, "--render", "structured"},
+			{"retention"},
+			{"reembed", "--model", "builtin:hash-128", "--wait"},
+			{"messages", "pop", user, session},
+			{"messages", "delete", user, session, "1", "--yes", "--wait", "20s"},
+			{"sessions", "delete", user, session + "2", "--yes", "--wait", "20s"},
+		} {
+			t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
+				printed := strata(args...)
+				fits(t, printed, defaultWidth)
+				if printed == "" {
+					t.Error("nothing was printed, so that nothing was measured")
+				}
+			})
+		}
+		t.Run("with --wide nothing of a list is cut", func(t *testing.T) {
+			if printed := strata("sessions", "list", user, "--wide"); !strings.Contains(printed, session) || strings.Contains(printed, ellipsis) {
+				t.Errorf("got\n%s", printed)
+			}
+		})
+		t.Run("what show prints is whole", func(t *testing.T) {
+			printed := strata("users", "show", user)
+			if n := strings.Count(printed, "户"); n != 40 {
+				t.Errorf("%d of the id's 40 characters:\n%s", n, printed)
+			}
+		})
+	})
+}

@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/vanguard"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// writeStatus writes an error as the calls' own errors are written: google.rpc.Status as JSON.
+func writeStatus(w http.ResponseWriter, status int, code codes.Code, message string) {
+	body, err := protojson.Marshal(&spb.Status{Code: int32(code), Message: message}) //nolint:gosec // below 17
+	if err != nil {
+		body = []byte(`{}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// refuse writes an error that this package finds itself.
+func refuse(w http.ResponseWriter, code codes.Code, message string) {
+	writeStatus(w, httpStatus(connect.Code(code)), code, message)
+}
+
+// unknown is the reply to a path or method that nothing serves.
+func unknown(w http.ResponseWriter, r *http.Request) {
+	if isGRPC(r) {
+		writeStatus(w, http.StatusHTTPVersionNotSupported, codes.Unimplemented,
+			"gRPC needs HTTP/2; over HTTP/1.1 there are REST, Connect and gRPC-Web: /openapi.yaml")
+		return
+	}
+	writeStatus(w, http.StatusNotFound, codes.NotFound, "no such path: /openapi.yaml lists them")
+}
+
+func isGRPC(r *http.Request) bool {
+	kind := r.Header.Get("Content-Type")
+	return strings.HasPrefix(kind, "application/grpc") && !strings.HasPrefix(kind, "application/grpc-web")
+}
+
+// codec is JSON whose faults are the caller's.
+type codec struct{ vanguard.JSONCodec }
+
+// Unmarshal decodes what a client sent.
+func (c codec) Unmarshal(data []byte, m proto.Message) error {
+	return invalid(c.JSONCodec.Unmarshal(data, m))
+}
+
+// invalid says what is wrong with JSON, without any of its words.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err)))
+	info := &errdetails.ErrorInfo{Reason: "FIELD_INVALID", Domain: "strata", Metadata: map[string]string{"field": "body"}}
+	if detail, err := connect.NewErrorDetail(info); err == nil {
+		e.AddDetail(detail)
+	}
+	return e
+}
+
+// withoutContent is the text of an error of protojson: where it is, and which field nobody knows, but no value.
+func withoutContent(err error) string {
+	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " ")
+	text = strings.TrimSpace(text)
+	place, what, ok := strings.Cut(text, "): ")
+	if !ok {
+		return "it cannot be read"
+	}
+	switch {
+	case strings.HasPrefix(what, "unknown field "), strings.HasPrefix(what, "duplicate field "):
+		return place + "): " + what
+	case strings.HasPrefix(what, "invalid value for "):
+		kind, _, _ := strings.Cut(strings.TrimPrefix(what, "invalid value for "), ":")
+		return place + "): a value is not of the type of its field: " + kind
+	}
+	return place + "): it cannot be read there"
+}
+
+// jsonErrors has what the translation refuses by itself written as all other errors are: it writes some in plain text, and those of
+// paths and queries as unknown errors of the server.
+type jsonErrors struct {
+	http.ResponseWriter
+	code int // of an error that is held back; 0 for none
+	held bytes.Buffer
+}
+
+// WriteHeader holds an error back that the translation may have made.
+func (w *jsonErrors) WriteHeader(code int) {
+	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+	if code >= http.StatusBadRequest && plain || code == http.StatusInternalServerError {
+		w.code = code
+		return
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write holds an error back.
+func (w *jsonErrors) Write(b []byte) (int, error) {
+	if w.code != 0 {
+		return w.held.Write(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *jsonErrors) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements http.Flusher, which gRPC's handler asks for.
+func (w *jsonErrors) Flush() {
+	if w.code == 0 {
+		_ = http.NewResponseController(w.ResponseWriter).Flush()
+	}
+}
+
+// end writes the error that was held back.
+func (w *jsonErrors) end() {
+	if w.code == 0 {
+		return
+	}
+	w.Header().Del("Content-Length")
+	st := &spb.Status{}
+	if protojson.Unmarshal(w.held.Bytes(), st) == nil && codes.Code(st.GetCode()) != codes.Unknown { //nolint:gosec // below 17
+		writeError(w.ResponseWriter, st) // of a call
+		return
+	}
+	switch w.code {
+	case http.StatusMethodNotAllowed:
+		writeStatus(w.ResponseWriter, w.code, codes.Unimplemented, "the path does not take this method: /openapi.yaml lists them")
+	case http.StatusUnsupportedMediaType:
+		writeStatus(w.ResponseWriter, w.code, codes.InvalidArgument, "content-type or content-encoding is none that is read here")
+	case http.StatusHTTPVersionNotSupported:
+		writeStatus(w.ResponseWriter, w.code, codes.Unimplemented, "this HTTP version does not carry the protocol of the content-type")
+	default:
+		message := st.GetMessage()
+		if message == "" {
+			message = w.held.String()
+		}
+		writeStatus(w.ResponseWriter, http.StatusBadRequest, codes.InvalidArgument, ofQuery(message))
+	}
+}
+
+// ofQuery says what is wrong with the parameters of a query, or with a path, without their values.
+func ofQuery(message string) string {
+	if strings.HasPrefix(message, "unknown field in field path ") {
+		field, _, _ := strings.Cut(message, ":")
+		return "the query has a parameter that the request has not: " + field
+	}
+	return "a parameter of the query, or an id in the path, is not of the type of its field: /openapi.yaml has them"
+}

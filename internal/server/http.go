@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// maxConnectionPause is how long a connection over HTTP may be idle between requests.
+const maxConnectionPause = 2 * time.Minute
+
+type connectionKey struct{}
+
+// newHTTPServer makes the server of connections that do not speak gRPC. What a client may hold of replies is bounded as for gRPC's:
+// by the connection. What it may hold of requests is bounded by the handler.
+func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:           handler,
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: connectTimeout,
+		IdleTimeout:       maxConnectionPause,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of clients' faults
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			a, ok := c.RemoteAddr().(connectionAddr)
+			if !ok {
+				return ctx
+			}
+			a.connection.uncounted()
+			return context.WithValue(ctx, connectionKey{}, a.connection)
+		},
+	}
+}
+
+// shutdownHTTP lets running calls finish. When the drain timeout has passed their handlers are cut off, and with them their calls.
+func (s *Server) shutdownHTTP() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.drain)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close()
+	}
+}
+
+// unlessClosed is nil for the error of a listener that was closed on purpose.
+func unlessClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

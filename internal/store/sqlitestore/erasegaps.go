@@ -1,0 +1,111 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+)
+
+// A page of a b-tree has room between its list of cells and the cells themselves. When SQLite moves cells to other pages, copies of them
+// may stay in that room until others are written over them; secure_delete overwrites what is deleted where it is then, and knows
+// nothing of the copies (sqlite3.c: rebuildPage). So a sweep ends with the rooms of the whole file, after all rows are deleted.
+// The layout is https://www.sqlite.org/fileformat2.html#b_tree_pages; sqlite_dbpage reads and writes pages.
+const (
+	pagesRead    = 512 // looked at in one read
+	pagesWritten = 64  // in one write, so that writes of others wait for some milliseconds
+	firstHeader  = 100 // bytes before the first page's own header
+)
+
+// clearGaps overwrites the room between the cells of every page that is not zero.
+func (s *core) clearGaps(ctx context.Context) error {
+	for next, last := int64(1), int64(1); next <= last; next += pagesRead {
+		var dirty []int64
+		err := s.read(ctx, "look at pages", func(c *conn) (err error) {
+			if last, err = pageCount(c); err != nil {
+				return err
+			}
+			for no := next; no < next+pagesRead && no <= last; no++ {
+				page, err := filePage(c, no)
+				if err != nil {
+					return err
+				}
+				if gap := gapOf(no, page); slices.ContainsFunc(gap, func(b byte) bool { return b != 0 }) {
+					dirty = append(dirty, no)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(dirty, pagesWritten) {
+			if err := s.write(ctx, "overwrite rooms of pages", func(c *conn) error { return clearPages(c, some) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clearPages overwrites the rooms of pages as they are now.
+func clearPages(c *conn, pages []int64) error {
+	for _, no := range pages {
+		page, err := filePage(c, no)
+		if err != nil {
+			return err
+		}
+		clear(gapOf(no, page))
+		if err := c.run(`UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?`, page, no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pageCount(c *conn) (n int64, err error) {
+	err = c.query(`PRAGMA page_count`, func(r row) error {
+		n = r.int(0)
+		return nil
+	})
+	return n, err
+}
+
+// filePage returns a copy of a page; nil where the file has become shorter.
+func filePage(c *conn, no int64) (page []byte, err error) {
+	_, err = c.first(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, func(r row) error {
+		page = slices.Clone(r.blob(0))
+		return nil
+	}, no)
+	return page, err
+}
+
+// gapOf is the room between the cells' list and the cells of a b-tree's page; nil of every other page. Those begin with the number of
+// another page, whose first byte is 0 in every file of less than 64 GiB; beyond that, such a page is taken for a b-tree's only where
+// what follows fits one.
+func gapOf(no int64, page []byte) []byte {
+	start := 0
+	if no == 1 {
+		start = firstHeader
+	}
+	if len(page) < start+12 {
+		return nil
+	}
+	head := page[start:]
+	size := 8
+	switch head[0] {
+	case 2, 5: // inner pages of an index, of a table
+		size = 12
+	case 10, 13: // their leaves
+	default:
+		return nil
+	}
+	from := start + size + 2*int(binary.BigEndian.Uint16(head[3:]))
+	to := int(binary.BigEndian.Uint16(head[5:]))
+	if to == 0 {
+		to = 1 << 16
+	}
+	if from > to || to > len(page) {
+		return nil
+	}
+	return page[from:to]
+}
