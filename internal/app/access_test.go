@@ -121,6 +121,7 @@ var walk = []struct{ method, request string }{
 	{"SummaryService/ListSummaryRevisions", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"SummaryService/DeleteSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_WEEK", "name": "2026-W01"}`},
 	{"SummaryService/RestoreSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s", "revision": "1"}`},
+	{"SummaryService/DeleteSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"UserService/GetUser", `{"user_id": "$user"}`},
 	{"UserService/ListUsers", `{}`},
 	{"UserService/ExportUser", `{"user_id": "$user"}`},

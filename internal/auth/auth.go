@@ -125,7 +125,7 @@ func Causes() []Cause {
 }
 
 // Refusal is a credential that is not good.
-type Refusal struct {
+type Refusal struct { //nolint:errname // what it is, not how it is returned
 	Cause Cause
 	KeyID string // of a key that is known, for the log
 }

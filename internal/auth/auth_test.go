@@ -11,7 +11,7 @@ type verifier func(Credential) (Principal, error)
 func (v verifier) Verify(_ context.Context, c Credential) (Principal, error) { return v(c) }
 
 func TestChain(t *testing.T) {
-	ctx := context.Background()
+	ctx := t.Context()
 	skip := verifier(func(Credential) (Principal, error) { return Principal{}, ErrNoCredential })
 	admit := verifier(func(Credential) (Principal, error) { return Principal{Tenant: "t", Role: RoleAgent}, nil })
 	refuse := verifier(func(Credential) (Principal, error) { return Principal{}, Refuse(CauseExpired) })

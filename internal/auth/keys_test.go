@@ -91,7 +91,7 @@ func (d *desk) mint(change func(*store.Key)) (id, token string) {
 
 func (d *desk) cause(token string) Cause {
 	d.t.Helper()
-	_, err := d.Verify(context.Background(), Credential{Token: token})
+	_, err := d.Verify(d.t.Context(), Credential{Token: token})
 	if err != nil && CauseOf(err) == "" {
 		d.t.Fatalf("neither verified nor refused: %v", err)
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"flag"
 	"os"
 	"strings"
@@ -48,7 +47,7 @@ func TestEveryMethodHasARowInTheTable(t *testing.T) {
 		}
 	})
 	t.Run("a method without a row is refused even so", func(t *testing.T) {
-		if _, err := newGuard(Options{}).admit(context.Background(), "/memory.v1.UserService/New"); memory.ReasonOf(err) != memory.ReasonRoleDenied {
+		if _, err := newGuard(Options{}).admit(t.Context(), "/memory.v1.UserService/New"); memory.ReasonOf(err) != memory.ReasonRoleDenied {
 			t.Error(err)
 		}
 	})
@@ -78,7 +77,7 @@ func TestThePageHasTheTable(t *testing.T) {
 func TestConfine(t *testing.T) {
 	g := newGuard(Options{})
 	by := func(p auth.Principal, req proto.Message) error {
-		return g.confine(auth.With(context.Background(), p), req)
+		return g.confine(auth.With(t.Context(), p), req)
 	}
 	ada := auth.Principal{Tenant: "acme", UserID: "ada", Role: auth.RoleUser}
 	t.Run("who is bound to a user reaches that one, named or not", func(t *testing.T) {

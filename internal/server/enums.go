@@ -59,12 +59,6 @@ var (
 		memory.ExtractAllow: memoryv1.ExtractMode_EXTRACT_MODE_ALLOW,
 		memory.ExtractNone:  memoryv1.ExtractMode_EXTRACT_MODE_NONE,
 	})
-	keyRoles = newEnum(map[auth.Role]memoryv1.KeyRole{
-		auth.RoleAgent:    memoryv1.KeyRole_KEY_ROLE_AGENT,
-		auth.RoleUser:     memoryv1.KeyRole_KEY_ROLE_USER,
-		auth.RoleOperator: memoryv1.KeyRole_KEY_ROLE_OPERATOR,
-		auth.RoleAdmin:    memoryv1.KeyRole_KEY_ROLE_ADMIN,
-	})
 	imageDetails = newEnum(map[memory.ImageDetail]memoryv1.ImageDetail{
 		memory.ImageLow:  memoryv1.ImageDetail_IMAGE_DETAIL_LOW,
 		memory.ImageHigh: memoryv1.ImageDetail_IMAGE_DETAIL_HIGH,
@@ -258,3 +252,11 @@ var (
 		compaction.ReasonEmpty:      memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_EMPTY,
 	})
 )
+
+// keyRoles are all but the role of nobody.
+var keyRoles = newEnum(map[auth.Role]memoryv1.KeyRole{
+	auth.RoleAgent:    memoryv1.KeyRole_KEY_ROLE_AGENT,
+	auth.RoleUser:     memoryv1.KeyRole_KEY_ROLE_USER,
+	auth.RoleOperator: memoryv1.KeyRole_KEY_ROLE_OPERATOR,
+	auth.RoleAdmin:    memoryv1.KeyRole_KEY_ROLE_ADMIN,
+})
