@@ -19,6 +19,6 @@ EXPOSE 8081 9464
 # STRATA_SERVER tells the check where to ask when --listen is another port.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["/usr/local/bin/strata", "health", "--timeout=4s"]
 ENTRYPOINT ["/usr/local/bin/strata"]
-# There is no authentication yet, and a container must listen beyond its own loopback to be reached at all: publish
-# the port to the host's loopback only (docker run -p 127.0.0.1:8081:8081), as --insecure says in so many words.
+# A container must listen beyond its own loopback to be reached at all, and nobody is asked for a key unless --auth=required says so in
+# place of --insecure: publish the port to the host's loopback only (docker run -p 127.0.0.1:8081:8081).
 CMD ["serve", "--data=/data/strata.db", "--listen=0.0.0.0:8081", "--insecure"]

@@ -119,7 +119,6 @@ var walk = []struct{ method, request string }{
 	{"SummaryService/ListSummaries", `{"user_id": "$user"}`},
 	{"SummaryService/RebuildSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"SummaryService/ListSummaryRevisions", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
-	{"SummaryService/DeleteSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_WEEK", "name": "2026-W01"}`},
 	{"SummaryService/RestoreSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s", "revision": "1"}`},
 	{"SummaryService/DeleteSummary", `{"user_id": "$user", "kind": "SUMMARY_KIND_SESSION", "session_id": "s"}`},
 	{"UserService/GetUser", `{"user_id": "$user"}`},
