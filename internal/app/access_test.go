@@ -577,8 +577,12 @@ func TestKeysOverASocket(t *testing.T) {
 	})
 	t.Run("a key may not be made that could act for nobody, or for more than its role", func(t *testing.T) {
 		for _, bad := range []*memoryv1.CreateKeyRequest{
-			{}, {Role: memoryv1.KeyRole_KEY_ROLE_USER}, {Role: memoryv1.KeyRole_KEY_ROLE_ADMIN, UserId: "ada"},
-			{Role: memoryv1.KeyRole_KEY_ROLE_OPERATOR, UserId: "ada"}, {Role: 9}, {Role: memoryv1.KeyRole_KEY_ROLE_AGENT, Ttl: durationpb.New(-1)},
+			{},
+			{Role: memoryv1.KeyRole_KEY_ROLE_USER},
+			{Role: memoryv1.KeyRole_KEY_ROLE_ADMIN, UserId: "ada"},
+			{Role: memoryv1.KeyRole_KEY_ROLE_OPERATOR, UserId: "ada"},
+			{Role: 9},
+			{Role: memoryv1.KeyRole_KEY_ROLE_AGENT, Ttl: durationpb.New(-1)},
 			{Role: memoryv1.KeyRole_KEY_ROLE_AGENT, Tenant: "a\nb"},
 		} {
 			if _, err := d.call(t.Context(), "KeyService/CreateKey", d.admin, bad); status.Code(err) != codes.InvalidArgument {

@@ -476,7 +476,8 @@ func (a *App) Run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
-		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run, a.watch,
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run,
+		a.watch,
 	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)

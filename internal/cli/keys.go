@@ -74,8 +74,12 @@ func keyRoleName(r memoryv1.KeyRole) string {
 
 func keyFields(k *memoryv1.Key) [][]string {
 	fields := [][]string{
-		{"key", k.GetKeyId()}, {"tenant", oneLine(k.GetTenant())}, {"role", keyRoleName(k.GetRole())}, {"user", oneLine(k.GetUserId())},
-		{"name", oneLine(k.GetName())}, {"created", clock(k.GetCreateTime())},
+		{"key", k.GetKeyId()},
+		{"tenant", oneLine(k.GetTenant())},
+		{"role", keyRoleName(k.GetRole())},
+		{"user", oneLine(k.GetUserId())},
+		{"name", oneLine(k.GetName())},
+		{"created", clock(k.GetCreateTime())},
 	}
 	if k.GetExpireTime() != nil {
 		fields = append(fields, []string{"expires", clock(k.GetExpireTime())})
