@@ -52,6 +52,7 @@ func scans(step string) bool {
 		step != "SCAN CONSTANT ROW" &&
 		!strings.HasPrefix(step, "SCAN json_each") &&
 		!strings.HasPrefix(step, "SCAN probe") &&
+		step != "SCAN sqlite_dbpage VIRTUAL TABLE INDEX 1:" && // one page: its number is given
 		!strings.HasPrefix(step, "SCAN embeddings") &&
 		!strings.HasPrefix(step, "SCAN facts USING COVERING INDEX") &&
 		!strings.HasPrefix(step, "SCAN quarantine_counts") &&
