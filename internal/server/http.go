@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 // maxConnectionPause is how long a connection over HTTP may be idle between requests.
@@ -49,9 +51,9 @@ func (s *Server) shutdownHTTP() {
 	}
 }
 
-// unlessClosed is nil for the error of a listener that was closed on purpose.
+// unlessClosed is nil for the error of a listener that was closed on purpose, before it was served too.
 func unlessClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) {
 		return nil
 	}
 	return err

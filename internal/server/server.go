@@ -180,7 +180,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) serve(l net.Listener) error {
 	if s.http == nil {
-		return s.grpc.Serve(l)
+		return unlessClosed(s.grpc.Serve(l))
 	}
 	mux := protocolmux.New(l, connectTimeout)
 	var g safegroup.Group
