@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -29,15 +30,24 @@ func BenchmarkEntrances(b *testing.B) {
 	}
 	entrances := h.entrances()
 	took := map[string][]time.Duration{}
+	for _, session := range []string{"s0", "s9"} {
+		wait := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{
+			memoryv1.Watermark_WATERMARK_INDEXED, memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED,
+		}, Timeout: durationpb.New(20 * time.Second)}
+		if _, err := memoryv1.NewWorkServiceClient(h.conn).WaitForWatermark(h.ctx, wait); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for i := range b.N {
-		for _, e := range entrances {
+		for j := range entrances {
+			e := entrances[(i+j)%len(entrances)] // each is the first as often as any other
 			for _, c := range []struct {
 				method     string
 				req, reply proto.Message
 			}{
 				{
 					"BuildContext",
-					&memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s9", Query: "How far did I walk along the river?"},
+					&memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s9", Query: fmt.Sprintf("How far did I walk on day %d%d?", i, j)},
 					&memoryv1.BuildContextResponse{},
 				},
 				{
