@@ -183,18 +183,3 @@ func (m Marks) Covered(session memory.SessionKey, r memory.SeqRange) memory.Cove
 	}
 	return s
 }
-
-// Fallen returns the revisions to delete when messages are deleted: all revisions of each summary that a person wrote while
-// it covered one of them, since a person's words may repeat the message anywhere. gone names the messages as memory.Hidden
-// names hidden ones.
-func Fallen(revisions []memory.SummaryRevision, gone memory.Hidden) (out []memory.SummaryRevision) {
-	holds := func(r memory.SummaryRevision) bool {
-		return slices.ContainsFunc(r.Covers, func(s memory.Covered) bool { return memory.Overlap(gone.Ranges(s.Session, s.Range.To), s.Range) })
-	}
-	for _, r := range revisions {
-		if slices.ContainsFunc(revisions, func(o memory.SummaryRevision) bool { return o.SameTarget(r) && holds(o) }) {
-			out = append(out, r)
-		}
-	}
-	return out
-}

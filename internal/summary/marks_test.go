@@ -98,34 +98,6 @@ func TestADeletionStands(t *testing.T) {
 	})
 }
 
-func TestACorrectionGoesWithItsMessages(t *testing.T) {
-	t.Parallel()
-	first := correctionOf(memory.Covered{Session: "s", Range: memory.SeqRange{From: 1, To: 9}, Passed: []memory.SeqRange{{From: 3, To: 4}}})
-	lifted := first
-	lifted.Revision, lifted.Cause, lifted.Text, lifted.Covers = 2, memory.SummaryLifted, "", nil
-	other := correctionOf(memory.Covered{Session: "t", Range: memory.SeqRange{From: 1, To: 9}})
-	week := memory.SummaryRevision{Kind: memory.SummaryWeek, Period: "2026-W09", Revision: 1, Text: "words", Covers: append(slices.Clone(other.Covers), first.Covers...)}
-	all := []memory.SummaryRevision{first, lifted, other, week}
-	for name, row := range map[string]struct {
-		gone memory.Hidden
-		want []int
-	}{
-		"with every revision of every summary that stood for one that is gone": {hiddenIn("s", 9), []int{0, 1, 3}},
-		"also for one that was hidden when it was written":                     {hiddenIn("s", 3), []int{0, 1, 3}},
-		"not for one after it":                                {hiddenIn("s", 10), nil},
-		"nor for one of a session that it does not stand for": {hiddenIn("u", 1), nil},
-	} {
-		var want []memory.SummaryRevision
-		for _, i := range row.want {
-			want = append(want, all[i])
-		}
-		got := Fallen(all, row.gone)
-		if !slices.EqualFunc(got, want, func(a, b memory.SummaryRevision) bool { return a.SameTarget(b) && a.Revision == b.Revision }) {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // Whatever is hidden, shown, corrected and asked for again, what is due is written once, everything is told that may be, and
 // nothing else: a tree of leaves and merges is followed through it.
 func TestRebuildsComeToRest(t *testing.T) {

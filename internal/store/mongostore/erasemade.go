@@ -12,6 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 // eraseMade takes away what was made of erased messages but the facts. The revision is raised first, so that a decision made before
@@ -28,7 +29,7 @@ func (s *erasureStore) eraseMade(ctx context.Context, d erasureDoc) (int64, erro
 		if err != nil {
 			return 0, err
 		}
-		m, err := s.emptySummaries(ctx, made{of: d})
+		m, err := s.emptySummaries(ctx, d, summary.Made{})
 		if err != nil {
 			return 0, err
 		}
@@ -46,7 +47,7 @@ func (s *erasureStore) eraseLate(ctx context.Context, d erasureDoc) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	rows, err := s.emptySummaries(ctx, made{of: d, late: true})
+	rows, err := s.emptySummaries(ctx, d, summary.Made{Late: true})
 	return refused + rows, err
 }
 
@@ -217,8 +218,7 @@ func (s *erasureStore) eraseRefused(ctx context.Context, d erasureDoc, opened in
 
 // emptySummaries takes the text of the summaries that were made of erased messages, and deletes what persons made of them. Those of
 // an erased session are deleted.
-func (s *erasureStore) emptySummaries(ctx context.Context, m made) (int64, error) {
-	d := m.of
+func (s *erasureStore) emptySummaries(ctx context.Context, d erasureDoc, m summary.Made) (int64, error) {
 	nodes, err := s.madeOf(ctx, d)
 	if err != nil {
 		return 0, s.failed("find summaries of erased messages", err)
@@ -231,21 +231,21 @@ func (s *erasureStore) emptySummaries(ctx context.Context, m made) (int64, error
 	if err != nil {
 		return 0, s.failed("find weeks and months", err)
 	}
-	m.close(nodes, revised, periods)
-	rows, err := s.deleteRevised(ctx, revised, m)
+	m.Nodes, m.Covers = idsOf(nodes), d.covered(m.Late)
+	for _, r := range revised {
+		m.Revisions = append(m.Revisions, r.revision())
+	}
+	for _, n := range periods {
+		m.Periods = append(m.Periods, n.node())
+	}
+	ids, revisions := m.Fallen()
+	rows, err := s.deleteRevised(ctx, d.Scope, revisions)
 	if err != nil {
 		return 0, uncertain("delete what persons made of summaries", err)
 	}
-	var keys []string
-	for _, n := range periods {
-		if m.ids[n.ID] {
-			keys = append(keys, n.Key)
-		}
-	}
+	keys := keysAmong(periods, ids)
 	if d.Kind == memory.EraseMessages {
-		for _, n := range nodes {
-			keys = append(keys, n.Key)
-		}
+		keys = append(keys, keysAmong(nodes, ids)...)
 	}
 	emptied, err := s.emptyNodes(ctx, keys)
 	if err != nil || d.Kind == memory.EraseMessages {
@@ -256,6 +256,23 @@ func (s *erasureStore) emptySummaries(ctx context.Context, m made) (int64, error
 		return 0, uncertain("delete summaries of a session", err)
 	}
 	return rows + emptied + gone.DeletedCount, nil
+}
+
+func idsOf(nodes []nodeDoc) (ids []string) {
+	for _, n := range nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// keysAmong are the keys of those of the summaries whose ids are among them.
+func keysAmong(nodes []nodeDoc, ids map[string]bool) (keys []string) {
+	for _, n := range nodes {
+		if ids[n.ID] {
+			keys = append(keys, n.Key)
+		}
+	}
+	return keys
 }
 
 // madeOf are the session's summaries that were made of erased messages, without text.
@@ -290,63 +307,30 @@ func (s *erasureStore) periodNodes(ctx context.Context, scope memory.ScopeKey) (
 	return readAll[nodeDoc](ctx, s.nodes, filter, options.Find().SetProjection(eq("id", 1, "kind", 1, "period", 1, "children", 1)))
 }
 
-// made is what was made of erased messages.
-type made struct {
-	of      erasureDoc
-	late    bool            // what was made before is gone already: see holds
-	ids     map[string]bool // of summaries
-	targets map[string]bool // of what persons made: see revisedDoc.Target
-}
-
-// close adds what was made of what was made: corrections of summaries, weeks of those, months of weeks.
-func (m *made) close(nodes []nodeDoc, revised []revisedDoc, periods []nodeDoc) {
-	m.ids, m.targets = map[string]bool{}, map[string]bool{}
-	for _, n := range nodes {
-		m.ids[n.ID] = true
+// covered returns a function that reports whether a person's summary is of the erased session, or covers an erased message. What a
+// person wrote late, after the erasure, passes over the message.
+func (d erasureDoc) covered(late bool) func(memory.SummaryRevision) bool {
+	if d.Kind == memory.EraseSession {
+		return func(r memory.SummaryRevision) bool {
+			return r.Session == d.Session || slices.ContainsFunc(r.Covers, func(c memory.Covered) bool { return c.Session == d.Session })
+		}
 	}
-	for known := -1; known < len(m.ids)+len(m.targets); {
-		known = len(m.ids) + len(m.targets)
-		for _, r := range revised {
-			if m.holds(r) {
-				m.targets[r.Target] = true
+	erased := rangesOf(d.Seqs)
+	return func(r memory.SummaryRevision) bool {
+		return slices.ContainsFunc(r.Covers, func(c memory.Covered) bool {
+			passed := c.Passed
+			if !late {
+				passed = nil
 			}
-			if m.targets[r.Target] {
-				m.ids[r.revision().Node().ID] = true
-			}
-		}
-		for _, n := range periods {
-			if m.ids[n.ID] || slices.ContainsFunc(n.Children, func(id string) bool { return m.ids[id] }) {
-				m.ids[n.ID] = true
-				if !m.late {
-					m.targets[targetKey(m.of.Scope, n.Kind, "", n.Period)] = true
-				}
-			}
-		}
+			return c.Session == d.Session && holds(c.Range, passed, erased)
+		})
 	}
 }
 
-// holds reports whether a person's summary is of the erased session, or covers an erased message: a person's words may repeat a
-// message that was hidden too (see summary.Fallen). What a person writes after the erasure passes over the message, and stays.
-func (m *made) holds(r revisedDoc) bool {
-	if m.of.Kind == memory.EraseSession {
-		of := func(c coveredDoc) bool { return c.Session == m.of.Session }
-		return r.Session == m.of.Session || slices.ContainsFunc(r.Covers, of)
-	}
-	return slices.ContainsFunc(r.Covers, func(c coveredDoc) bool {
-		var passed []memory.SeqRange
-		if m.late {
-			passed = rangesOf(c.Passed)
-		}
-		return c.Session == m.of.Session && holds(memory.SeqRange{From: c.From, To: c.To}, passed, rangesOf(m.of.Seqs))
-	})
-}
-
-func (s *erasureStore) deleteRevised(ctx context.Context, revised []revisedDoc, m made) (rows int64, err error) {
+func (s *erasureStore) deleteRevised(ctx context.Context, scope memory.ScopeKey, revisions []memory.SummaryRevision) (rows int64, err error) {
 	var keys []string
-	for _, r := range revised {
-		if m.targets[r.Target] {
-			keys = append(keys, r.Key)
-		}
+	for _, r := range revisions {
+		keys = append(keys, revisedKey(targetKey(scope, r.Kind, r.Session, r.Period), r.Revision))
 	}
 	for some := range slices.Chunk(keys, pieceSize) {
 		res, err := s.summaryRevisions.DeleteMany(ctx, eq("_id", in(some)))

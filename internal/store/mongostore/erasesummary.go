@@ -11,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 // erasedSummaryDoc is which summary an erasure is about.
@@ -104,7 +105,7 @@ func (s *erasureStore) reviseDeleted(ctx context.Context, d erasureDoc) (first b
 
 // emptySummary takes the text of the summary, of what persons wrote in its place, and of weeks and months that were made of either.
 func (s *erasureStore) emptySummary(ctx context.Context, d erasureDoc) (rows int64, err error) {
-	made := map[string]bool{}
+	var made []string
 	revised, err := readAll[revisedDoc](ctx, s.summaryRevisions, eq("_id", under(d.target())), options.Find().SetSort(eq("_id", 1)))
 	if err != nil {
 		return 0, s.failed("find what persons made of a summary", err)
@@ -113,7 +114,7 @@ func (s *erasureStore) emptySummary(ctx context.Context, d erasureDoc) (rows int
 		if r.Erasure == d.ID {
 			break
 		}
-		made[r.revision().Node().ID] = true
+		made = append(made, r.revision().Node().ID)
 		if r.Text != "" {
 			rows++
 		}
@@ -131,7 +132,7 @@ func (s *erasureStore) emptySummary(ctx context.Context, d erasureDoc) (rows int
 		return rows, s.failed("find summaries", err)
 	}
 	for _, n := range docs {
-		made[n.ID] = true
+		made = append(made, n.ID)
 		emptied, err := s.emptyPlace(ctx, n)
 		if rows += emptied; err != nil {
 			return rows, err
@@ -142,21 +143,17 @@ func (s *erasureStore) emptySummary(ctx context.Context, d erasureDoc) (rows int
 }
 
 // emptyMadeOf takes the text of weeks that were made of the summaries, and of months that were made of such weeks.
-func (s *erasureStore) emptyMadeOf(ctx context.Context, d erasureDoc, made map[string]bool) (int64, error) {
+func (s *erasureStore) emptyMadeOf(ctx context.Context, d erasureDoc, made []string) (int64, error) {
 	periods, err := s.periodNodes(ctx, d.Scope)
 	if err != nil {
 		return 0, s.failed("find weeks and months", err)
 	}
-	var keys []string
-	for _, kind := range []memory.SummaryKind{memory.SummaryWeek, memory.SummaryMonth} {
-		for _, n := range periods {
-			if n.Kind == kind && slices.ContainsFunc(n.Children, func(id string) bool { return made[id] }) {
-				made[n.ID] = true
-				keys = append(keys, n.Key)
-			}
-		}
+	m := summary.Made{Nodes: made}
+	for _, n := range periods {
+		m.Periods = append(m.Periods, n.node())
 	}
-	return s.emptyNodes(ctx, keys)
+	ids, _ := m.Fallen()
+	return s.emptyNodes(ctx, keysAmong(periods, ids))
 }
 
 // emptyPlace leaves of a node a place that was made of nothing.

@@ -116,7 +116,7 @@ func takeSession(c *conn, p store.ErasureStart, e *storedErasure) (int64, error)
 	}
 	t.gone = memory.Hidden{Starts: map[memory.SessionKey]int64{t.at.key: maxNo}}
 	t.seqs = []memory.SeqRange{{From: 1, To: maxNo}}
-	for _, step := range []func() error{t.summaries, t.corrections, t.periods, t.periodJobs, t.quarantine, t.schedule} {
+	for _, step := range []func() error{t.summaries, t.periodJobs, t.quarantine, t.schedule} {
 		if err := step(); err != nil {
 			return 0, err
 		}
@@ -149,7 +149,7 @@ func takeMessages(c *conn, p store.ErasureStart, e *storedErasure) (int64, error
 		return 0, err
 	}
 	for _, step := range []func() error{
-		t.summaries, t.corrections, t.periods, t.sessionJobs, t.periodJobs, t.receipts, t.quarantine, t.schedule,
+		t.summaries, t.sessionJobs, t.periodJobs, t.receipts, t.quarantine, t.schedule,
 	} {
 		if err := step(); err != nil {
 			return 0, err
@@ -182,7 +182,7 @@ func findTaken(c *conn, p store.ErasureStart, e *storedErasure) (*taking, error)
 		e.LastSeq = r.int(0)
 		return nil
 	}, at.sid)
-	return &taking{c: c, at: at, now: p.Time, made: map[string]bool{}}, err
+	return &taking{c: c, at: at, now: p.Time}, err
 }
 
 // within is what of the ranges a session of so many messages holds.
@@ -312,7 +312,7 @@ func (s *erasureStore) UpdateErasure(ctx context.Context, e memory.Erasure) erro
 // UserOfScope implements store.Erasures.
 func (s *erasureStore) UserOfScope(ctx context.Context, scope memory.ScopeKey) (user memory.UserRef, err error) {
 	err = s.read(ctx, "find a life", func(c *conn) error {
-		ok, err := c.first(`SELECT tenant, user_id FROM users WHERE scope_key = ?`, func(r row) error {
+		ok, err := c.first(`SELECT u.tenant, u.user_id FROM users u WHERE u.scope_key = ? AND `+notImporting, func(r row) error {
 			user = memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}
 			return nil
 		}, string(scope))

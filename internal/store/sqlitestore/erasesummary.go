@@ -21,7 +21,7 @@ func takeSummary(c *conn, p store.ErasureStart, e *storedErasure) (int64, error)
 	if of.sid == 0 {
 		nodes = func() error { return t.generations(of) }
 	}
-	for _, step := range []func() error{nodes, t.periods, t.summaryJobs, t.periodJobs} {
+	for _, step := range []func() error{nodes, t.madeOfIt, t.summaryJobs, t.periodJobs} {
 		if err := step(); err != nil {
 			return 0, err
 		}
@@ -44,7 +44,7 @@ func findSummarised(c *conn, p store.ErasureStart, e *storedErasure) (*taking, e
 		return nil, err
 	}
 	e.uid, e.Scope = at.uid, at.scope
-	return &taking{c: c, at: at, now: p.Time, made: map[string]bool{}}, nil
+	return &taking{c: c, at: at, now: p.Time}, nil
 }
 
 // reviseDeleted takes the text of what persons wrote, and notes that the summary was deleted.
@@ -52,7 +52,7 @@ func (t *taking) reviseDeleted(of revisedPlace, covers []memory.Covered) error {
 	last := revised{}
 	err := t.c.query(revisionSelect+ofRevised+` ORDER BY r.revision`, func(r row) (err error) {
 		last, err = scanRevised(r)
-		t.made[last.Node().ID] = true
+		t.made = append(t.made, last.Node().ID)
 		return err
 	}, of.args()...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *taking) sessionNodes() error {
 		return err
 	}
 	for _, n := range nodes {
-		t.made[n.ID] = true
+		t.made = append(t.made, n.ID)
 		if err := t.emptyNode(n.ID); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t *taking) sessionNodes() error {
 		if err != nil {
 			return err
 		}
-		if err := t.c.run(`UPDATE nodes SET passed = ?, appended = 0, o200k = 0, cl100k = 0 WHERE uid = ? AND id = ?`, passed, t.at.uid, n.ID); err != nil {
+		if err := t.c.run(`UPDATE nodes SET passed = ? WHERE uid = ? AND id = ?`, passed, t.at.uid, n.ID); err != nil {
 			return err
 		}
 	}
@@ -108,11 +108,26 @@ func (t *taking) generations(of revisedPlace) error {
 		return err
 	}
 	for _, id := range ids {
-		t.made[id] = true
+		t.made = append(t.made, id)
 		if err := t.emptyNode(id); err != nil {
 			return err
 		}
-		if err := t.c.run(`UPDATE nodes SET children = NULL, appended = 0, o200k = 0, cl100k = 0 WHERE uid = ? AND id = ?`, of.uid, id); err != nil {
+		if err := t.c.run(`UPDATE nodes SET children = NULL WHERE uid = ? AND id = ?`, of.uid, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeOfIt empties the weeks that were made of the summary, and the months that were made of such weeks.
+func (t *taking) madeOfIt() error {
+	periods, err := t.weeksAndMonths()
+	if err != nil {
+		return err
+	}
+	ids, _ := summary.Made{Nodes: t.made, Periods: periods}.Fallen()
+	for id := range ids {
+		if err := t.emptyNode(id); err != nil {
 			return err
 		}
 	}

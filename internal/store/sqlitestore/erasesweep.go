@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 )
 
 const (
@@ -245,12 +246,8 @@ func (w *sweeping) remade(e storedErasure) error {
 	if err != nil || !ok { // gone as a whole
 		return err
 	}
-	t := &taking{c: w.c, at: at, seqs: e.Seqs, made: map[string]bool{}}
-	for _, step := range []func() error{t.summaries, t.periods} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
+	t := &taking{c: w.c, at: at, seqs: e.Seqs}
+	err = t.emptyMade(summary.Made{Late: true})
 	w.deleted = t.deleted
-	return nil
+	return err
 }

@@ -18,8 +18,8 @@ type taking struct {
 	seqs    []memory.SeqRange
 	gone    memory.Hidden // the same messages
 	now     time.Time
-	made    map[string]bool // ids of the summaries that were made of them
-	deleted int64           // rows
+	made    []string // ids of what stood in place of an erased summary
+	deleted int64    // rows
 	// ofSummary is set where a summary was erased and no message.
 	ofSummary bool
 }
@@ -143,46 +143,32 @@ func (t *taking) turns(from, to int64) error {
 	return nil
 }
 
-// summaries empties the nodes of the session that were made of the messages.
-func (t *taking) summaries() error {
-	err := t.c.query(`SELECT `+outlineColumns+` FROM nodes n JOIN sessions s ON s.sid = n.sid WHERE n.sid = ?`, func(r row) error {
-		n, err := scanNode(r)
-		if err == nil && slices.ContainsFunc(summary.Stood(n).Without(n.Passed), func(r memory.SeqRange) bool {
-			return memory.Overlap(t.seqs, r)
-		}) {
-			t.made[n.ID] = true
-		}
-		return err
-	}, t.at.sid)
-	if err != nil {
+// summaries takes the summaries that were made of the messages, and deletes what persons wrote in place of such summaries.
+func (t *taking) summaries() error { return t.emptyMade(summary.Made{}) }
+
+func (t *taking) emptyMade(m summary.Made) (err error) {
+	m.Covers = func(r memory.SummaryRevision) bool {
+		return slices.ContainsFunc(r.Covers, func(c memory.Covered) bool {
+			return memory.Overlap(t.gone.Ranges(c.Session, c.Range.To), c.Range)
+		})
+	}
+	if m.Nodes, err = t.nodes(); err != nil {
 		return err
 	}
-	for id := range t.made {
+	if m.Revisions, err = t.revisions(); err != nil {
+		return err
+	}
+	if m.Periods, err = t.weeksAndMonths(); err != nil {
+		return err
+	}
+	ids, revisions := m.Fallen()
+	for id := range ids {
 		if err := t.emptyNode(id); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (t *taking) emptyNode(id string) error {
-	return t.run(`UPDATE nodes SET text = '' WHERE uid = ? AND id = ? AND text <> ''`, t.at.uid, id)
-}
-
-// corrections deletes what persons wrote in place of summaries of the messages.
-func (t *taking) corrections() error {
-	var all []memory.SummaryRevision
-	err := t.c.query(revisionSelect+` AND r.uid = ?`, func(r row) error {
-		v, err := scanRevised(r)
-		all = append(all, v.SummaryRevision)
-		return err
-	}, t.at.uid)
-	if err != nil {
-		return err
-	}
 	sids := map[memory.SessionKey]int64{}
-	for _, r := range summary.Fallen(all, t.gone) {
-		t.made[r.Node().ID] = true
+	for _, r := range revisions {
 		sid, err := sessionByKey(t.c, t.at.uid, r.Session, sids)
 		if err != nil {
 			return err
@@ -195,31 +181,47 @@ func (t *taking) corrections() error {
 	return nil
 }
 
-// periods empties the weeks that were made of such summaries, and the months that were made of such weeks.
-func (t *taking) periods() error {
-	var emptied []string
-	err := t.c.query(`SELECT id, children FROM nodes WHERE uid = ? AND kind > 1 ORDER BY kind`, func(r row) error {
-		var children []string
-		if b := r.json(1); b != nil {
-			if err := json.Unmarshal(b, &children); err != nil {
-				return fmt.Errorf("decode children of summary %s: %w", r.text(0), err)
+// nodes are the ids of the session's summaries that were made of the messages.
+func (t *taking) nodes() (ids []string, err error) {
+	err = t.c.query(`SELECT `+outlineColumns+` FROM nodes n JOIN sessions s ON s.sid = n.sid WHERE n.sid = ?`, func(r row) error {
+		n, err := scanNode(r)
+		if err == nil && slices.ContainsFunc(summary.Stood(n).Without(n.Passed), func(r memory.SeqRange) bool {
+			return memory.Overlap(t.seqs, r)
+		}) {
+			ids = append(ids, n.ID)
+		}
+		return err
+	}, t.at.sid)
+	return ids, err
+}
+
+func (t *taking) revisions() (all []memory.SummaryRevision, err error) {
+	err = t.c.query(revisionSelect+` AND r.uid = ?`, func(r row) error {
+		v, err := scanRevised(r)
+		all = append(all, v.SummaryRevision)
+		return err
+	}, t.at.uid)
+	return all, err
+}
+
+// weeksAndMonths are all of the user, with no more than what they are of.
+func (t *taking) weeksAndMonths() (all []memory.SummaryNode, err error) {
+	err = t.c.query(`SELECT id, kind, period, children FROM nodes WHERE uid = ? AND kind > 1`, func(r row) error {
+		n := memory.SummaryNode{ID: r.text(0), Kind: memory.SummaryKind(r.int(1)), Period: memory.Period{Name: r.text(2)}}
+		if b := r.json(3); b != nil {
+			if err := json.Unmarshal(b, &n.Children); err != nil {
+				return fmt.Errorf("decode children of summary %s: %w", n.ID, err)
 			}
 		}
-		if slices.ContainsFunc(children, func(id string) bool { return t.made[id] }) {
-			t.made[r.text(0)] = true
-			emptied = append(emptied, r.text(0))
-		}
+		all = append(all, n)
 		return nil
 	}, t.at.uid)
-	if err != nil {
-		return err
-	}
-	for _, id := range emptied {
-		if err := t.emptyNode(id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all, err
+}
+
+// emptyNode takes the text of a summary, and the counts of it.
+func (t *taking) emptyNode(id string) error {
+	return t.run(`UPDATE nodes SET text = '', appended = 0, o200k = 0, cl100k = 0 WHERE uid = ? AND id = ? AND text <> ''`, t.at.uid, id)
 }
 
 // sessionJobs has jobs that were given words of the messages done again.

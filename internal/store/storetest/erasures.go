@@ -332,6 +332,10 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		testErasedSummaries(t, journalled(t, open))
 	})
 	t.Run("of persons' revisions of such a summary none must be left", func(t *testing.T) { testErasedCorrections(t, journalled(t, open)) })
+	t.Run("nor of a week or month that was made of such a summary after a person had corrected it", func(t *testing.T) {
+		testErasedPeriodCorrections(t, journalled(t, open))
+	})
+	t.Run("an emptied summary must have no counts of the text that it had", func(t *testing.T) { testErasedCounts(t, journalled(t, open)) })
 	t.Run("the session and the user's periods must be scheduled at Time", func(t *testing.T) {
 		s := journalled(t, open)
 		settled(t, s, inS)
@@ -488,6 +492,51 @@ func testErasedCorrections(t *testing.T, s store.PrimaryStore) {
 	mustChange(t, s, anew)
 	sweepAll(t, s, "e", 100)
 	wantEqual(t, len(current(t, s, alice)), 2)
+}
+
+// A correction of a week stands over what background work makes of it afterwards, of messages that it does not name.
+func testErasedPeriodCorrections(t *testing.T, s store.PrimaryStore) {
+	made := leaf(t, s, inS, 1, 4).Node
+	periodOf(t, s, memory.SummaryWeek, week45(), made.ID)
+	periodOf(t, s, memory.SummaryMonth, month("2026-11", time.November))
+	elsewhere := ofWeek(t, s, "2026-W45", "the week")
+	elsewhere.Revision.Covers[0].Range = memory.SeqRange{From: 5, To: 8}
+	ofWeek45 := mustChange(t, s, elsewhere)
+	periodOf(t, s, memory.SummaryMonth, month("2026-12", time.December), ofWeek45.Node().ID)
+	other := ofWeek(t, s, "2026-W46", "another week")
+	other.Revision.Covers[0].Range = memory.SeqRange{From: 5, To: 8}
+	mustChange(t, s, other)
+	ofMonth := func(name string) store.SummaryWrite {
+		c := ofWeek(t, s, name, "the month "+name)
+		c.Revision.Kind, c.Revision.Covers[0].Range = memory.SummaryMonth, memory.SeqRange{From: 5, To: 8}
+		return c
+	}
+	mustChange(t, s, ofMonth("2026-11"))
+	mustChange(t, s, ofMonth("2026-12"))
+	begin(t, s, erasing("e", 4, 4))
+	var left []string
+	for _, r := range current(t, s, alice) {
+		left = append(left, r.Text)
+	}
+	slices.Sort(left)
+	wantEqual(t, left, []string{"another week", "the month 2026-11"})
+	sweepAll(t, s, "e", 100)
+	wantEqual(t, len(current(t, s, alice)), 2)
+}
+
+func testErasedCounts(t *testing.T, s store.PrimaryStore) {
+	made := leaf(t, s, inS, 1, 4, func(w *store.NodeWrite) {
+		w.Node.Appended, w.Node.Tokens = 2, memory.TokenCounts{O200K: 7, CL100K: 8}
+	}).Node
+	week := periodOf(t, s, memory.SummaryWeek, week45(), made.ID)
+	begin(t, s, erasing("e", 4, 4))
+	for _, n := range nodes(t, s, alice, made.ID, week.ID) {
+		wantEqual(t, []any{n.Text, n.Appended, n.Tokens}, []any{"", 0, memory.TokenCounts{}})
+	}
+}
+
+func month(name string, m time.Month) memory.Period {
+	return memory.Period{Name: name, Start: time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, m+1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
 func week45() memory.Period { return week("2026-W45", 2) }
