@@ -286,7 +286,9 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 }
 
 // feeds selects the documents that are feeds.
-func (k feedKind) feeds() bson.D { return eq(k.position, bson.D{{Key: "$gt", Value: 0}}) }
+func (k feedKind) feeds() bson.D {
+	return eq(k.position, bson.D{{Key: "$gt", Value: 0}}, "tenant", eq("$ne", importTenant))
+}
 
 // viewID is the document of meta that holds the view's build.
 func viewID(view memory.View) string { return "view/" + view.String() }

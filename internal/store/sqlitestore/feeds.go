@@ -191,11 +191,12 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 		})
 		return err
 	}
+	exists := t.exists + ` AND uid NOT IN (SELECT u.uid FROM users u WHERE u.tenant = char(1) || 'import')`
 	err = s.read(ctx, "count feeds", func(c *conn) error {
-		if err := count(c, &pending, t.waits+` IS NOT NULL AND `+t.exists); err != nil {
+		if err := count(c, &pending, t.waits+` IS NOT NULL AND `+exists); err != nil {
 			return err
 		}
-		return count(c, &all, t.exists)
+		return count(c, &all, exists)
 	})
 	return pending, all, err
 }

@@ -179,7 +179,7 @@ func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (
 
 // nextTenants are the next tenant of each table, by its index.
 var nextTenants = []string{
-	`SELECT min(tenant) FROM users WHERE tenant > ?`,
+	`SELECT min(u.tenant) FROM users u WHERE u.tenant > ? AND ` + notImporting,
 	`SELECT min(tenant) FROM api_keys WHERE tenant > ?`,
 	`SELECT min(id) FROM tenants WHERE id > ?`,
 }

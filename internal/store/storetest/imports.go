@@ -104,13 +104,26 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("nobody must know of the life until PublishImport", func(t *testing.T) {
 		s, file := used(t)
 		tenants, pending := allTenants(t, s), pendingSessions(t, s, minute(9000), 99)
+		listed, err := s.ListTenants(t.Context(), store.TenantQuery{Limit: 99})
+		failing(t)(nil, err)
+		var counts []int64
+		for _, view := range memory.Views() {
+			_, all, err := s.CountFeeds(t.Context(), view)
+			failing(t)(nil, err)
+			counts = append(counts, all)
+		}
 		jobs := allJobs(t, s, store.JobQuery{Tenant: "acme", Limit: 999})
 		embed := len(waiting(t, s, store.EmbedQuery{Version: 2, Limit: 999}))
 		r := begun(t, s, file, carol, "c0")
 		addAll(t, s, r, carol)
-		_, err := s.User(t.Context(), carol)
+		_, err = s.User(t.Context(), carol)
+		wantReason(t, err, memory.ReasonUserNotFound)
+		_, err = s.UserOfScope(t.Context(), "c0")
 		wantReason(t, err, memory.ReasonUserNotFound)
 		wantEqual(t, allTenants(t, s), tenants)
+		now, err := s.ListTenants(t.Context(), store.TenantQuery{Limit: 99})
+		failing(t)(nil, err)
+		wantEqual(t, now, listed)
 		wantEqual(t, pendingSessions(t, s, minute(9000), 99), pending)
 		wantEqual(t, allJobs(t, s, store.JobQuery{Tenant: "acme", Limit: 999}), jobs)
 		if got := len(waiting(t, s, store.EmbedQuery{Version: 2, Limit: 999})); got != embed {
@@ -130,6 +143,9 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 					t.Errorf("a feed of %v waits", f.User)
 				}
 			}
+			waiting, all, err := s.CountFeeds(t.Context(), view)
+			failing(t)(nil, err)
+			wantEqual(t, []any{all, waiting <= all}, []any{counts[slices.Index(memory.Views(), view)], true})
 		}
 	})
 	t.Run("from PublishImport on everything waits for what follows from it", func(t *testing.T) {
