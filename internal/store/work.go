@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -39,6 +40,39 @@ type UserUpdate struct {
 	StatePatch json.RawMessage
 	ETag       string // "" to update whatever is there
 	Time       time.Time
+}
+
+// UpdatedUser returns the user as the update leaves it, and whether anything changes: then a store must raise the revision behind ETag,
+// once. Only a patch that changes the state raises StateRevision.
+func UpdatedUser(was memory.User, u UserUpdate) (now memory.User, changed bool, err error) {
+	now = was
+	set(&now.Timezone, u.Timezone)
+	set(&now.Language, u.Language)
+	set(&now.Extract, u.Extract)
+	if at := time.UnixMicro(u.Time.UnixMicro()).UTC(); at.After(was.UpdateTime) {
+		now.UpdateTime = at
+	}
+	if len(u.StatePatch) > 0 {
+		change := memory.Change{Revision: was.StateRevision + 1, Time: now.UpdateTime}
+		if now.State, err = memory.MergeState(was.State, u.StatePatch, change); err != nil {
+			return was, false, err
+		}
+	}
+	if bytes.Equal(now.State, was.State) {
+		now.State = was.State
+	} else {
+		now.StateRevision++
+	}
+	if now.StateRevision == was.StateRevision && now.Timezone == was.Timezone && now.Language == was.Language && now.Extract == was.Extract {
+		return was, false, nil
+	}
+	return now, true, nil
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
 }
 
 // Work finds the sessions and users that background work has to look at. What there is to do follows from what is stored;

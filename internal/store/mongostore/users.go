@@ -83,9 +83,11 @@ func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.
 }
 
 func (s *userStore) userToUpdate(ctx context.Context, u store.UserUpdate) (was userDoc, err error) {
-	if u.ETag != "" {
-		was, err = s.scope(ctx, u.Ref)
-	} else {
+	was, err = s.scope(ctx, u.Ref)
+	if u.ETag == "" && memory.ReasonOf(err) == memory.ReasonUserNotFound {
+		if _, _, err := store.UpdatedUser(memory.User{}, u); err != nil { // one that is refused creates nobody
+			return was, err
+		}
 		was, err = s.ensureUser(ctx, u.Ref, u.Time)
 	}
 	if err != nil {
@@ -97,16 +99,12 @@ func (s *userStore) userToUpdate(ctx context.Context, u store.UserUpdate) (was u
 // changeUser writes what differs, unless another change came between; an update that changes nothing leaves times and
 // ETag alone.
 func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpdate) (now userDoc, swapped bool, err error) {
-	timezone, language, extract := was.Timezone, was.Language, was.Extract
-	set(&timezone, u.Timezone)
-	set(&language, u.Language)
-	set(&extract, u.Extract)
-	state, stateRevision, err := was.merged(u)
+	then, changed, err := store.UpdatedUser(was.user(), u)
 	if err != nil {
 		return was, false, err
 	}
 	forbids := u.Extract != nil && *u.Extract == memory.ExtractNone // see forbid
-	if timezone == was.Timezone && language == was.Language && extract == was.Extract && state == was.State {
+	if !changed {
 		if !forbids {
 			return was, true, nil
 		}
@@ -122,11 +120,12 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 		raised = eq("revision", 1, "fact_revision", 1)
 	}
 	update := bson.D{
-		{Key: "$set", Value: eq("timezone", timezone, "language", language, "extract", extract, "state", state, "state_revision", stateRevision)},
+		{Key: "$set", Value: eq("timezone", then.Timezone, "language", then.Language, "extract", then.Extract,
+			"state", string(then.State), "state_revision", then.StateRevision)},
 		{Key: "$inc", Value: raised},
 		{Key: "$max", Value: eq("update_time", micros(u.Time))},
 	}
-	if timezone != was.Timezone {
+	if then.Timezone != was.Timezone {
 		update = append(update, bson.E{Key: "$min", Value: eq("periods_at", micros(u.Time))})
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -135,19 +134,6 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 		return now, false, nil
 	}
 	return now, true, uncertain("update user", err)
-}
-
-// merged is the state after the update's patch, with its revision; only a patch that changes the state counts.
-func (d userDoc) merged(u store.UserUpdate) (state string, revision int64, err error) {
-	if len(u.StatePatch) == 0 {
-		return d.State, d.StateRevision, nil
-	}
-	c := memory.Change{Revision: d.StateRevision + 1, Time: fromMicros(max(d.UpdateTime, micros(u.Time)))}
-	merged, err := memory.MergeState(jsonOf(d.State), u.StatePatch, c)
-	if err != nil || string(merged) == d.State {
-		return d.State, d.StateRevision, err
-	}
-	return string(merged), c.Revision, nil
 }
 
 func set[T any](to *T, from *T) {

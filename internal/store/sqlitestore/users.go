@@ -123,9 +123,6 @@ func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.
 		if err := changeUser(c, uid, was, u); err != nil {
 			return err
 		}
-		if err := changeState(c, uid, was, u); err != nil {
-			return err
-		}
 		if err := forbid(c, uid, u.Extract); err != nil {
 			return err
 		}
@@ -147,34 +144,20 @@ func (s *core) createUser(c *conn, ref memory.UserRef, now time.Time) (memory.Us
 
 // changeUser writes what differs; an update that changes nothing leaves times and ETag alone.
 func changeUser(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
-	timezone, language, extract := was.Timezone, was.Language, was.Extract
-	set(&timezone, u.Timezone)
-	set(&language, u.Language)
-	set(&extract, u.Extract)
-	if timezone == was.Timezone && language == was.Language && extract == was.Extract {
-		return nil
+	now, changed, err := store.UpdatedUser(was, u)
+	if err != nil || !changed {
+		return err
 	}
-	if timezone != was.Timezone {
+	if now.Timezone != was.Timezone {
 		if err := lookAtPeriods(c, uid, micros(u.Time)); err != nil {
 			return err
 		}
 	}
-	return c.run(`UPDATE users SET timezone = ?, language = ?, extract = ?, revision = revision + 1,
-		update_time = max(update_time, ?) WHERE uid = ?`, timezone, language, int(extract), micros(u.Time), uid)
-}
-
-// changeState merges the patch; only one that changes the state counts.
-func changeState(c *conn, uid int64, was memory.User, u store.UserUpdate) error {
-	if len(u.StatePatch) == 0 {
-		return nil
+	if now.StateRevision != was.StateRevision {
+		if err := putObject(c, "user_state", "uid", "state", uid, now.State); err != nil {
+			return err
+		}
 	}
-	now := max(micros(was.UpdateTime), micros(u.Time))
-	merged, err := memory.MergeState(was.State, u.StatePatch, memory.Change{Revision: was.StateRevision + 1, Time: fromMicros(now)})
-	if err != nil || string(merged) == string(was.State) {
-		return err
-	}
-	if err := putObject(c, "user_state", "uid", "state", uid, merged); err != nil {
-		return err
-	}
-	return c.run(`UPDATE users SET state_revision = state_revision + 1, revision = revision + 1, update_time = ? WHERE uid = ?`, now, uid)
+	return c.run(`UPDATE users SET timezone = ?, language = ?, extract = ?, state_revision = ?, revision = revision + 1,
+		update_time = ? WHERE uid = ?`, now.Timezone, now.Language, int(now.Extract), now.StateRevision, micros(now.UpdateTime), uid)
 }

@@ -43,6 +43,24 @@ func testUsers(t *testing.T, open Open[store.PrimaryStore]) {
 	})
 	t.Run("ListUsers must return the tenant's users by user id, byte by byte", func(t *testing.T) { testListUsers(t, open(t)) })
 	t.Run("UpdateUser must change only what the update sets", func(t *testing.T) { testUpdateUser(t, open(t)) })
+	t.Run("an UpdateUser that is refused must not create the user", func(t *testing.T) {
+		s := open(t)
+		_, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, StatePatch: json.RawMessage(`{"a":`), Time: noon})
+		if err == nil {
+			t.Fatal("a broken patch was taken")
+		}
+		_, err = s.User(t.Context(), alice)
+		wantReason(t, err, memory.ReasonUserNotFound)
+	})
+	t.Run("UpdateUser must raise the revision once, however much it changes", func(t *testing.T) {
+		s := open(t)
+		revision := func(u memory.User) string { return u.ETag[strings.LastIndex(u.ETag, "-")+1:] }
+		mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Time: noon})
+		mustUpdateUser(t, s, store.UserUpdate{Ref: bob, Time: noon})
+		both := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Language: ptr("ko"), StatePatch: json.RawMessage(`{"a":1}`), Time: minute(1)})
+		one := mustUpdateUser(t, s, store.UserUpdate{Ref: bob, Language: ptr("ko"), Time: minute(1)})
+		wantEqual(t, revision(both), revision(one))
+	})
 	t.Run("UpdateUser must refuse a stale ETag with ETAG_MISMATCH", func(t *testing.T) {
 		s := open(t)
 		first := mustUpdateUser(t, s, store.UserUpdate{Ref: alice, Time: noon})
