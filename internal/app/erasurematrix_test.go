@@ -38,6 +38,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
+	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -90,9 +91,10 @@ const (
 	doorReindex    door = "views and vectors made again"
 	doorReplica    door = "another server with warm caches"
 	doorRestart    door = "a restart"
+	doorRestore    door = "a backup of before, restored"
 )
 
-var doors = []door{doorExtraction, doorRequest, doorResend, doorJournal, doorReindex, doorReplica, doorRestart}
+var doors = []door{doorExtraction, doorRequest, doorResend, doorJournal, doorReindex, doorReplica, doorRestart, doorRestore}
 
 // What is deleted.
 type deletion string
@@ -106,9 +108,10 @@ const (
 	theSession  deletion = "the session"
 	wholeUser   deletion = "the user"
 	theFact     deletion = "the fact"
+	theSummary  deletion = "the summary"
 )
 
-var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact}
+var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary}
 
 // In which state what is deleted is.
 type state string
@@ -149,6 +152,9 @@ func (c deletionCell) says() string {
 
 // String names the cell in failures.
 func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.in) }
+
+// keepsMessages reports whether the messages with the word are not deleted.
+func (c deletionCell) keepsMessages() bool { return c.what == theFact || c.what == theSummary }
 
 // brings reports whether what a door does is recording the words anew, as it must be possible after this deletion: in the user's new
 // life, in the session's new incarnation, or because popped ids are free.
@@ -191,7 +197,8 @@ type matrix struct {
 	corner  backendtest.Backends
 	servers []*harness // the one that deletes first
 	truth   store.PrimaryStore
-	gate    gate // answers that are in the journal wait at it
+	gate    gate                  // answers that are in the journal wait at it
+	backup  map[string][]bson.Raw // of MongoDB, by collection; that of SQLite is a file
 
 	mu       sync.Mutex
 	withheld map[string]chan struct{} // by the word: questions about it that are in flight wait until it is closed
@@ -304,7 +311,7 @@ func (m *matrix) last() *harness { return m.servers[len(m.servers)-1] }
 // answer is the model: it learns what users like, repeats what it is to summarise, and waits or fails where a cell wants that.
 func (m *matrix) answer(r llmtest.Request) llmtest.Reply {
 	for _, c := range m.cells {
-		if !strings.Contains(r.User, c.word()) {
+		if !strings.Contains(r.User, c.word()) || c.what == theSummary && r.Operation != llm.OpExtract {
 			continue
 		}
 		m.mu.Lock()
@@ -418,6 +425,9 @@ func (m *matrix) tell(t *testing.T, c *told) {
 // bring brings what was made of it into the cell's state.
 func (m *matrix) bring(t *testing.T, c *told) {
 	t.Helper()
+	if c.what == theSummary {
+		m.summarise(t, m.first(), c)
+	}
 	switch c.in {
 	case summarised:
 		m.settle(t, m.first(), c)
@@ -463,11 +473,16 @@ func gone(err error) bool { return status.Code(err) == codes.NotFound }
 // settle has all summarised and learnt.
 func (m *matrix) settle(t *testing.T, h *harness, c *told) {
 	t.Helper()
+	m.summarise(t, h, c)
+	m.wait(t, h, c, memoryv1.Watermark_WATERMARK_EXTRACTED)
+}
+
+func (m *matrix) summarise(t *testing.T, h *harness, c *told) {
+	t.Helper()
 	eventually(t, c.String()+": a summary", func() bool {
 		r, err := h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: c.user(), SessionId: "s"})
 		return gone(err) || must(r, err)(t).GetComplete()
 	})
-	m.wait(t, h, c, memoryv1.Watermark_WATERMARK_EXTRACTED)
 }
 
 func (m *matrix) wait(t *testing.T, h *harness, c *told, of memoryv1.Watermark) {
@@ -487,6 +502,15 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 		if !gone(err) {
 			all[name] = must(reply, err)(t)
 		}
+	}
+	if c.what != theFact {
+		summaries, err := h.summaries().ListSummaries(ctx, &memoryv1.ListSummariesRequest{UserId: id})
+		add("ListSummaries", summaries, err)
+		summary, err := h.summaries().GetSummary(ctx, &memoryv1.GetSummaryRequest{UserId: id, SessionId: "s"})
+		add("GetSummary", summary, err)
+	}
+	if c.what == theSummary {
+		return all // its messages stay, and what was learnt of them
 	}
 	facts, err := h.facts().ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: id, IncludePast: true})
 	add("ListFacts", facts, err)
@@ -515,10 +539,6 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 	add("ListSessions", sessions, err)
 	head, err := h.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: id, SessionId: "s"})
 	add("GetSession", head, err)
-	summaries, err := h.summaries().ListSummaries(ctx, &memoryv1.ListSummariesRequest{UserId: id})
-	add("ListSummaries", summaries, err)
-	summary, err := h.summaries().GetSummary(ctx, &memoryv1.GetSummaryRequest{UserId: id, SessionId: "s"})
-	add("GetSummary", summary, err)
 	jobs, err := h.work().ListJobs(ctx, &memoryv1.ListJobsRequest{UserId: id})
 	add("ListJobs", jobs, err)
 	person, err := h.users().GetUser(ctx, &memoryv1.GetUserRequest{UserId: id})
@@ -564,10 +584,17 @@ func (m *matrix) run(t *testing.T) {
 			c.factID = m.factOf(t, c)
 		}
 	})
-	if m.door == doorJournal {
+	switch m.door {
+	case doorRestore:
+		m.backUp(t)
+	case doorJournal:
 		m.gate.close()
 		each(all, func(c *told) {
-			m.record(t, c, user("m9", strings.TrimSuffix(c.says(), ".")+" truly."), assistant("m10", "Noted."))
+			says := strings.TrimSuffix(c.says(), ".") + " truly."
+			if c.what == theSummary {
+				says = "I like Oslo truly." // what is said later is summarised, and may hold the word
+			}
+			m.record(t, c, user("m9", says), assistant("m10", "Noted."))
 			if c.in != parked && c.in != inFlight {
 				m.awaitJob(t, c, memoryv1.JobState_JOB_STATE_ANSWERED)
 			}
@@ -626,7 +653,74 @@ func (m *matrix) open(t *testing.T, all []*told) {
 		m.first().stop()
 		m.servers = nil
 		m.serve(t)
+	case doorRestore:
+		m.restore(t)
+		each(all, func(c *told) { m.unseen(t, "right after the restore", c) })
 	case doorExtraction, doorJournal, doorReplica: // goOn and release do it
+	}
+}
+
+// backUp keeps what the primary store holds at one instant.
+func (m *matrix) backUp(t *testing.T) {
+	t.Helper()
+	if m.set == embedded {
+		must(sqlitestore.Backup(t.Context(), m.data, m.data+".backup"))(t)
+		return
+	}
+	m.backup = map[string][]bson.Raw{}
+	m.eachRow(t, func(collection string, row bson.Raw) {
+		m.backup[collection] = append(m.backup[collection], slices.Clone(row))
+	})
+}
+
+// restore has a new server begin with what the primary store held when it was backed up. The ledger of erasures is in no backup.
+func (m *matrix) restore(t *testing.T) {
+	t.Helper()
+	m.first().stop()
+	m.servers = nil
+	if m.set == embedded {
+		must(sqlitestore.Restore(t.Context(), m.data+".backup", m.data, m.data+".aside"))(t)
+		for _, name := range must(filepath.Glob(m.data + ".[ab]*[pe]*"))(t) {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.serve(t)
+		return
+	}
+	db := m.database(t)
+	for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
+		must(db.Collection(name).DeleteMany(t.Context(), bson.D{}))(t)
+		if rows := m.backup[name]; len(rows) > 0 {
+			must(db.Collection(name).InsertMany(t.Context(), rows))(t)
+		}
+	}
+	m.serve(t)
+	if m.set == onThree { // the views are of a later time than the primary store
+		must(m.first().maintenance().Reindex(m.first().ctx, &memoryv1.ReindexRequest{}))(t)
+	}
+}
+
+// database is that of MongoDB.
+func (m *matrix) database(t *testing.T) *mongo.Database {
+	t.Helper()
+	client := must(mongo.Connect(options.Client().ApplyURI(m.corner.MongoDB)))(t)
+	t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) })
+	return client.Database(m.corner.Name)
+}
+
+// eachRow calls do with all that MongoDB holds.
+func (m *matrix) eachRow(t *testing.T, do func(collection string, row bson.Raw)) {
+	t.Helper()
+	db := m.database(t)
+	for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
+		rows := must(db.Collection(name).Find(t.Context(), bson.D{}))(t)
+		for rows.Next(t.Context()) {
+			do(name, rows.Current)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -710,7 +804,7 @@ func (m *matrix) stays(t *testing.T, c *told) {
 		}
 	case thePopped:
 		kept = append(kept, "I like walking.")
-	case theFact:
+	case theFact, theSummary:
 		kept = append(kept, "I like walking.", c.word())
 	case allMessages, theSession, wholeUser:
 	}
@@ -730,7 +824,7 @@ func (m *matrix) stays(t *testing.T, c *told) {
 }
 
 // leaves reports whether nothing of the word may be left in any store.
-func (m *matrix) leaves(c *told) bool { return c.what != theFact && !c.brings(m.door) }
+func (m *matrix) leaves(c *told) bool { return !c.keepsMessages() && !c.brings(m.door) }
 
 // bytes checks that no byte of the word is in the stores.
 func (m *matrix) bytes(t *testing.T, all []*told) {
@@ -757,15 +851,7 @@ func (m *matrix) stored(t *testing.T) map[string][]byte {
 		}
 		return out
 	}
-	client := must(mongo.Connect(options.Client().ApplyURI(m.corner.MongoDB)))(t)
-	defer func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) }()
-	db := client.Database(m.corner.Name)
-	for _, name := range must(db.ListCollectionNames(t.Context(), bson.D{}))(t) {
-		rows := must(db.Collection(name).Find(t.Context(), bson.D{}))(t)
-		for rows.Next(t.Context()) {
-			out[name] = append(out[name], rows.Current...)
-		}
-	}
+	m.eachRow(t, func(collection string, row bson.Raw) { out[collection] = append(out[collection], row...) })
 	return out
 }
 
@@ -809,6 +895,9 @@ func (m *matrix) delete(t *testing.T, c *told) {
 	first, last := seqs[0], seqs[len(seqs)-1]
 	messages := &memoryv1.DeleteMessagesRequest{UserId: c.user(), SessionId: "s"}
 	switch c.what {
+	case theSummary:
+		c.job = must(h.summaries().DeleteSummary(h.ctx, &memoryv1.DeleteSummaryRequest{UserId: c.user(), SessionId: "s"}))(t).GetJob()
+		return
 	case theFact:
 		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: c.factID}))(t)
 		return

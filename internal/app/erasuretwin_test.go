@@ -27,6 +27,8 @@ func TestTheDeletionMatrixSeesWhatIsForgotten(t *testing.T) {
 		{"search index", "over_SQLite,_a_restart", "is in strata.db"},
 		{"facts", "over_SQLite,_extraction", "ListFacts right after shows it"},
 		{"journal", "over_SQLite,_answers", "in the end shows it"},
+		{"ledger", "over_SQLite,_a_backup_of_before", "right after the restore shows it"},
+		{"summary", "over_SQLite,_a_restart", "Summary right after shows it"},
 		{"message ids", "over_SQLite,_the_same_messages", "in the end shows it"},
 		{"request ids", "over_SQLite,_the_same_request", "in the end shows it"},
 		{"views of vectors", "over_MongoDB,_Milvus.*views", "views hold"},
@@ -64,6 +66,21 @@ func newForgetful(s store.PrimaryStore) store.PrimaryStore {
 		return s
 	}
 	return &forgetful{PrimaryStore: s, what: os.Getenv(forget), seen: map[string]bool{}}
+}
+
+func (f *forgetful) BeginErasure(ctx context.Context, p store.ErasureStart) (memory.Erasure, error) {
+	if f.what == "summary" && p.Kind == memory.EraseSummary {
+		p.Kind, p.Seqs = memory.EraseMessages, nil
+	}
+	return f.PrimaryStore.BeginErasure(ctx, p)
+}
+
+// UserOfScope is what replaying the ledger begins with.
+func (f *forgetful) UserOfScope(ctx context.Context, scope memory.ScopeKey) (memory.UserRef, error) {
+	if f.what == "ledger" {
+		return memory.UserRef{}, store.LifeNotFound(memory.ReasonUserNotFound)
+	}
+	return f.PrimaryStore.UserOfScope(ctx, scope)
 }
 
 func (f *forgetful) SweepErasure(ctx context.Context, id string, limit int) (int64, bool, error) {
