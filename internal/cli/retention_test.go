@@ -19,6 +19,12 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 		must(t, Env{}, "record", "ada", "pinned", "let this go", "--at", "2020-03-01T11:00:00Z", "--server", server)
 		must(t, Env{}, "record", "ada", "mixed", "long ago", "--at", "2020-03-02T10:00:00Z", "--server", server)
 		must(t, Env{}, "record", "ada", "mixed", "today", "--server", server)
+		must(t, Env{}, "record", "bea", "taught", "I am allergic to walnuts", "--at", "2020-03-01T10:00:00Z", "--server", server)
+		must(t, Env{}, "record", "bea", "taught", "I like rain", "--at", "2020-03-01T10:01:00Z", "--server", server)
+		must(t, Env{}, "jobs", "wait", "bea", "taught", "--server", server)
+		for _, id := range strings.Fields(must(t, Env{}, "facts", "search", "bea", "walnuts", "--limit", "1", "-o", "quiet", "--server", server)) {
+			must(t, Env{}, "facts", "pin", "bea", id, "--server", server)
+		}
 		if got := must(t, Env{}, "retention", "-o", "quiet", "--server", server); got != "" {
 			t.Errorf("without a retention, due is %q", got)
 		}
@@ -53,6 +59,10 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 			}
 			if got := must(t, Env{}, "facts", "list", "ada", "-o", "quiet", "--server", server); got != "" {
 				t.Errorf("facts are left: %q", got)
+			}
+			got := must(t, Env{}, "facts", "list", "bea", "--server", server) + must(t, Env{}, "messages", "bea", "taught", "--server", server)
+			if strings.Count(got, "walnuts") != 2 || strings.Contains(got, "rain") {
+				t.Errorf("of a pinned fact, the message that states it and others there is\n%s", got)
 			}
 		})
 	})

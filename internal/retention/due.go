@@ -65,6 +65,31 @@ func firstMessages(messages []memory.Message, n int64) (due []memory.SeqRange, t
 	return due, taken
 }
 
+// places are where messages are.
+type places map[memory.Place]bool
+
+// taughtPinned are the messages that pinned facts have as evidence: a fact goes with the last message that states it, so they stay.
+func taughtPinned(facts []memory.Fact) places {
+	taught := places{}
+	for _, f := range facts {
+		if !f.Pinned {
+			continue
+		}
+		for _, e := range f.Evidence {
+			taught[e.Place()] = true
+		}
+	}
+	return taught
+}
+
+// pin returns messages of a session with those of the places as pinned ones.
+func (p places) pin(session memory.SessionKey, messages []memory.Message) []memory.Message {
+	for i := range messages {
+		messages[i].Pinned = messages[i].Pinned || p[memory.Place{Session: session, Seq: messages[i].Seq}]
+	}
+	return messages
+}
+
 // dueFact is a fact that is due.
 type dueFact struct {
 	ID   string

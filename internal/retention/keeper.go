@@ -217,13 +217,18 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 	if err != nil {
 		return nil, err
 	}
+	state, err := k.o.Store.FactsSince(ctx, user, 0)
+	if err != nil && !memory.IsGone(err) {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	taught := taughtPinned(state.Facts)
 	var due []Due
 	var kept []keptSession
 	for _, s := range sessions {
 		p := k.o.Policies.RetentionOf(s.Profile)
 		one := keptSession{Session: s}
 		if isSessionDue(p, s, now) {
-			whole, left, err := k.unpinned(ctx, s)
+			whole, left, err := k.unpinned(ctx, s, taught)
 			if err != nil {
 				return nil, err
 			}
@@ -237,7 +242,7 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 			continue
 		}
 		if p.Messages > 0 {
-			if one.due, err = k.old(ctx, p, s, now); err != nil {
+			if one.due, err = k.old(ctx, p, s, taught, now); err != nil {
 				return nil, err
 			}
 		}
@@ -247,12 +252,15 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 		kept = append(kept, one)
 	}
 	own := k.o.Policies.RetentionOf("")
-	over, err := k.overMost(ctx, own, user, kept)
+	over, err := k.overMost(ctx, own, user, kept, taught)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := k.facts(ctx, own, user, now)
-	return append(append(due, over...), facts...), err
+	due = append(due, over...)
+	for _, f := range dueFacts(own, state.Facts, now) {
+		due = append(due, Due{Rule: f.Rule, User: user, FactID: f.ID})
+	}
+	return due, nil
 }
 
 // keptSession is a session that is kept, with those of its messages that are too old.
@@ -278,8 +286,10 @@ func (k *Keeper) sessions(ctx context.Context, user memory.UserRef) ([]memory.Se
 }
 
 // old are the session's messages that are too old.
-func (k *Keeper) old(ctx context.Context, p policy.Retention, s memory.Session, now time.Time) (due []memory.SeqRange, err error) {
-	err = k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+func (k *Keeper) old(
+	ctx context.Context, p policy.Retention, s memory.Session, taught places, now time.Time,
+) (due []memory.SeqRange, err error) {
+	err = k.pages(ctx, s, taught, func(messages []memory.Message) bool {
 		some, end := oldMessages(p, messages, now)
 		due = memory.Union(due, some)
 		return !end
@@ -288,9 +298,9 @@ func (k *Keeper) old(ctx context.Context, p policy.Retention, s memory.Session, 
 }
 
 // unpinned reports whether no message of the session is pinned, so that it is due as a whole; else it returns the others.
-func (k *Keeper) unpinned(ctx context.Context, s memory.Session) (whole bool, due []memory.SeqRange, err error) {
+func (k *Keeper) unpinned(ctx context.Context, s memory.Session, taught places) (whole bool, due []memory.SeqRange, err error) {
 	whole = true
-	err = k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+	err = k.pages(ctx, s, taught, func(messages []memory.Message) bool {
 		whole = whole && !slices.ContainsFunc(messages, func(m memory.Message) bool { return m.Pinned })
 		some, _ := firstMessages(messages, int64(len(messages)))
 		due = memory.Union(due, some)
@@ -302,17 +312,17 @@ func (k *Keeper) unpinned(ctx context.Context, s memory.Session) (whole bool, du
 	return whole, due, err
 }
 
-// pages calls each with the session's messages in order, until it returns false.
-func (k *Keeper) pages(ctx context.Context, ref memory.SessionRef, each func([]memory.Message) bool) error {
+// pages calls each with the session's messages in order, until it returns false. What taught a pinned fact counts as pinned.
+func (k *Keeper) pages(ctx context.Context, s memory.Session, taught places, each func([]memory.Message) bool) error {
 	for after := int64(0); ; {
-		some, err := k.o.Store.Messages(ctx, store.MessageQuery{Ref: ref, After: after, Limit: pageMessages, MaxBytes: pageBytes})
+		some, err := k.o.Store.Messages(ctx, store.MessageQuery{Ref: s.Ref, After: after, Limit: pageMessages, MaxBytes: pageBytes})
 		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read messages: %w", err)
 		}
-		if len(some) == 0 || !each(some) {
+		if len(some) == 0 || !each(taught.pin(s.Key, some)) {
 			return nil
 		}
 		after = some[len(some)-1].Seq
@@ -320,7 +330,9 @@ func (k *Keeper) pages(ctx context.Context, ref memory.SessionRef, each func([]m
 }
 
 // overMost are messages above the greatest number that a user may have: the first ones of the sessions that were spoken in longest ago.
-func (k *Keeper) overMost(ctx context.Context, p policy.Retention, user memory.UserRef, sessions []keptSession) ([]Due, error) {
+func (k *Keeper) overMost(
+	ctx context.Context, p policy.Retention, user memory.UserRef, sessions []keptSession, taught places,
+) ([]Due, error) {
 	if p.MaxMessages == 0 {
 		return nil, nil
 	}
@@ -333,7 +345,7 @@ func (k *Keeper) overMost(ctx context.Context, p policy.Retention, user memory.U
 	}
 	counts, all := make([]int64, len(sessions)), int64(0)
 	for i, s := range sessions {
-		if err := k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+		if err := k.pages(ctx, s.Session, taught, func(messages []memory.Message) bool {
 			for _, m := range messages {
 				if !m.Deleted && !memory.Overlap(s.due, memory.SeqRange{From: m.Seq, To: m.Seq}) {
 					counts[i]++
@@ -350,7 +362,7 @@ func (k *Keeper) overMost(ctx context.Context, p policy.Retention, user memory.U
 		s := sessions[i]
 		var seqs []memory.SeqRange
 		over := min(all-p.MaxMessages, counts[i])
-		if err := k.pages(ctx, s.Ref, func(messages []memory.Message) bool {
+		if err := k.pages(ctx, s.Session, taught, func(messages []memory.Message) bool {
 			some, taken := firstMessages(without(messages, s.due), over)
 			seqs = memory.Union(seqs, some)
 			over, all = over-taken, all-taken
@@ -374,19 +386,4 @@ func without(messages []memory.Message, ranges []memory.SeqRange) []memory.Messa
 		}
 	}
 	return out
-}
-
-func (k *Keeper) facts(ctx context.Context, p policy.Retention, user memory.UserRef, now time.Time) ([]Due, error) {
-	if !p.HasFactRules() {
-		return nil, nil
-	}
-	state, err := k.o.Store.FactsSince(ctx, user, 0)
-	if err != nil {
-		return nil, fmt.Errorf("read facts: %w", err)
-	}
-	var due []Due
-	for _, f := range dueFacts(p, state.Facts, now) {
-		due = append(due, Due{Rule: f.Rule, User: user, FactID: f.ID})
-	}
-	return due, nil
 }
