@@ -456,7 +456,7 @@ func (m *matrix) bring(t *testing.T, c *told) {
 
 func (m *matrix) awaitJob(t *testing.T, c *told, state memoryv1.JobState) {
 	t.Helper()
-	eventually(t, fmt.Sprint("a job that is ", state), func() bool { return len(m.jobs(t, c, state)) > 0 })
+	eventually(t, fmt.Sprint(c, ": a job that is ", state), func() bool { return len(m.jobs(t, c, state)) > 0 })
 }
 
 func (m *matrix) jobs(t *testing.T, c *told, states ...memoryv1.JobState) []*memoryv1.Job {

@@ -233,7 +233,7 @@ func ofPeriod(n memory.SummaryNode, marks summary.Marks) Summary {
 func noSummary(of string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonSummaryNotFound,
-		Message:  "there is no summary of " + of + " yet; messages are summarised in the background, or at once by Summarize",
+		Message:  "there is no summary of " + of + " yet; messages are summarised in the background, or at once by Summarize (strata summaries now)",
 		Metadata: map[string]string{"of": of},
 	}
 }

@@ -56,6 +56,8 @@ func figures() []figure {
 		{"seams", "kill -9 at every point of background work, -seams-hits times each; needs -twin", seamsFigure, false},
 		{"conflict", "two sessions of one user say the same and the opposite at once, with restarts", conflictFigure, false},
 		{"tiers", "BuildContext on W with facts over MongoDB, Milvus and Elasticsearch: own time beside theirs", tiersFigure, true},
+		{"erase", "EraseUser on one file: 10,000 messages and 10,000 facts invisible, and swept", eraseFigure, false},
+		{"erase-tiers", "the same over MongoDB, Milvus and Elasticsearch", eraseTiersFigure, true},
 		{"reindex", "how fast views are made again", reindexFigure, true},
 		{"hanging", "Record while Milvus and Elasticsearch hang", hangingFigure, true},
 		{"mongokill", "kill -9 of the MongoDB server under load, -cycles times", mongoKillFigure, true},
