@@ -42,11 +42,13 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
-	// points of background work: for programs that measure, or see what a fault does. All are nil in the product.
+	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap        func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors func(store.VectorView) store.VectorView
 	WrapTexts   func(store.TextView) store.TextView
 	Failpoints  func(point string)
+	// Sweep is how often background work looks at all that waits; the work's own default when 0.
+	Sweep time.Duration
 }
 
 // Feature is something that is on or off, with the reason.
@@ -132,7 +134,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.newFeeders(recorder)
-	if a.runner, err = a.newRunner(facts, recorder, o.Failpoints); err != nil {
+	if a.runner, err = a.newRunner(facts, recorder, o); err != nil {
 		return err
 	}
 	services, err := a.newServices(ctx, facts, recorder)
@@ -216,7 +218,7 @@ func (a *App) erasures(ctx context.Context) (count int, oldest time.Time, err er
 	return a.sweeper.Pending(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoints func(string)) (*jobrunner.Runner, error) {
+func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Options) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -231,7 +233,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, failpoi
 	}
 	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Failpoints: failpoints,
+		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
 		Now:     a.store.Now,
