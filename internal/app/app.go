@@ -77,6 +77,7 @@ type App struct {
 	version    string
 	gate       *admission.Gate
 	keys       *auth.Keys
+	limits     limiting
 	access     *service.Access
 	firstKey   string // the token of the key that this start made; "" for none
 	server     *server.Server
@@ -116,7 +117,8 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	}
 	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
 	recorder.WatchCalls(a.gate.Stats)
-	a.models = newModels(a.cfg, recorder)
+	a.newLimits(recorder)
+	a.models = newModels(a.cfg, recorder, a.limits.budget)
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
@@ -151,7 +153,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
-		Verifier: verifier, Refusals: recorder, Access: a.access, HTTP: a.newHTTP,
+		Verifier: verifier, Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
 	})
 	if err != nil {
 		return err
@@ -332,6 +334,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Log:              a.log,
 		Near:             words.Of,
 		Gate:             a.gate,
+		Tenancy:          a.limits,
 		Reembed:          reembedder{a.embeddings},
 		Verify:           verifier{a.verifier},
 		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},

@@ -79,6 +79,7 @@ func (a *admitted) withRequests(ctx context.Context, req any, _ *grpc.UnaryServe
 			return nil, in.err
 		}
 		defer in.release()
+		ctx = withBytes(ctx, in.bytes)
 		var cancel context.CancelFunc // what it waited for memory is part of its time
 		ctx, cancel = context.WithDeadline(ctx, in.began.Add(a.longest))
 		defer cancel()

@@ -48,6 +48,7 @@ type Options struct {
 	Meter          Meter         // counts calls; nil for nobody
 	Verifier       auth.Verifier // says who calls; nil while authentication is off
 	Refusals       Refusals      // counts credentials that were refused; nil for nobody
+	Limits         Limiter       // nil for none
 	Access         *service.Access
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
