@@ -82,7 +82,7 @@ const (
 	// metadata has the rule's name and its hint for the model that wrote the message.
 	ErrorReason_ERROR_REASON_CHECK_REFUSED ErrorReason = 25
 	// RESOURCE_EXHAUSTED with RetryInfo: more calls that take much time or memory came at once than the server can hold;
-	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes or reply_bytes. A write whose reply
+	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes, tenant_share or reply_bytes. A write whose reply
 	// found no room (reply_bytes) was done: repeat it with the same request_id.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
 	// ALREADY_EXISTS: ImportUser found the user in place already; nothing was imported.
