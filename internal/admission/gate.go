@@ -28,6 +28,7 @@ const (
 	CauseHeavy       Cause = "heavy_calls"   // too many calls that take much processor time run already
 	CauseWork        Cause = "work_bytes"    // what heavy calls hold leaves too little memory
 	CauseRequest     Cause = "request_bytes" // requests in progress hold too much memory
+	CauseShare       Cause = "tenant_share"  // the tenant's other calls use up its part of the processors
 	CauseReply       Cause = "reply_bytes"   // replies that were not sent yet hold too much memory
 	CauseConnections Cause = "connections"   // too many connections are open
 	CauseSlowReader  Cause = "slow_reader"   // a connection whose client did not read its replies
@@ -36,7 +37,7 @@ const (
 
 // Causes lists all of them.
 func Causes() []Cause {
-	return []Cause{CauseHeavy, CauseWork, CauseRequest, CauseReply, CauseConnections, CauseSlowReader, CauseSlowWriter}
+	return []Cause{CauseHeavy, CauseWork, CauseRequest, CauseShare, CauseReply, CauseConnections, CauseSlowReader, CauseSlowWriter}
 }
 
 // Meter counts what was refused. It must not block.
@@ -266,13 +267,12 @@ func (p *pool) wait(ctx context.Context, n int64) error {
 const RetryAfter = 2 * time.Second
 
 func overloaded(cause Cause) error {
+	why := "the server has as many large calls to answer as it can hold (" + string(cause) + "); nothing was done: retry later, or ask for less at once"
+	if cause == CauseShare {
+		why = "the tenant makes more calls than its part of this server, which is busy for others too (" + string(cause) + "); nothing was done: retry later"
+	}
 	return &memory.Error{
-		Kind:     memory.KindExhausted,
-		Reason:   memory.ReasonOverloaded,
-		Retry:    RetryAfter,
-		Metadata: map[string]string{"cause": string(cause)},
-		Message: "the server has as many large calls to answer as it can hold (" + string(
-			cause,
-		) + "); nothing was done: retry later, or ask for less at once",
+		Kind: memory.KindExhausted, Reason: memory.ReasonOverloaded, Retry: RetryAfter, Metadata: map[string]string{"cause": string(cause)},
+		Message: why,
 	}
 }

@@ -12,10 +12,13 @@ import (
 // newAccess makes what handles keys and returns what verifies callers, nil while authentication is off. Where it is asked for it makes
 // the first key.
 func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
-	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
-	tenants := auth.NewTenants(auth.Chain{a.keys}, a.store, a.store.Now)
+	policies, err := policies(a.cfg)
+	if err != nil {
+		return nil, err
+	}
 	a.access = service.NewAccess(service.AccessOptions{
-		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: tenants.Forget,
+		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: policies.Known,
+		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.cfg.Unpriced(),
 	})
 	if a.cfg.BootstrapKey {
 		first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
@@ -28,7 +31,7 @@ func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
 	if a.cfg.Auth != config.AuthRequired {
 		return nil, nil
 	}
-	return tenants, nil
+	return a.limits.tenants, nil
 }
 
 // FirstKey is the token of the key that this start made because bootstrap-key asked for it and there was none; "" otherwise. It is

@@ -139,6 +139,8 @@ var walk = []struct{ method, request string }{
 	{"KeyService/ListKeys", `{}`},
 	{"KeyService/RotateKey", `{"key_id": "no-such-key"}`},
 	{"KeyService/RevokeKey", `{"key_id": "no-such-key"}`},
+	{"TenantService/GetTenant", `{}`},
+	{"TenantService/UpdateTenant", `{"tenant": {"tenant": "nobody", "limits": {"tenant_messages": 5}}}`},
 	{"TenantService/ListTenants", `{}`},
 	{"TenantService/SuspendTenant", `{"tenant": "nobody"}`},
 	{"TenantService/ResumeTenant", `{"tenant": "nobody"}`},

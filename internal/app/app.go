@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
@@ -78,7 +79,9 @@ type App struct {
 	porter     *service.Porter
 	version    string
 	gate       *admission.Gate
+	turns      *admission.Turns
 	keys       *auth.Keys
+	limits     limiting
 	access     *service.Access
 	firstKey   string // the token of the key that this start made; "" for none
 	server     *server.Server
@@ -117,8 +120,12 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
-	recorder.WatchCalls(a.gate.Stats)
-	a.models = newModels(a.cfg, recorder)
+	a.turns = admission.NewTurns(admission.TurnsOptions{
+		Places: runtime.GOMAXPROCS(0), Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
+	})
+	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
+	a.newLimits(recorder)
+	a.models = newModels(a.cfg, recorder, a.limits.budget)
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
@@ -152,8 +159,8 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.server, err = server.New(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
-		Gate: a.gate, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
-		Verifier: verifier, Refusals: recorder, Access: a.access, HTTP: a.newHTTP,
+		Gate: a.gate, Turns: a.turns, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
+		Verifier: verifier, Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
 	})
 	if err != nil {
 		return err
@@ -173,8 +180,11 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 	})
 }
 
-// longestWait is how long a large call waits to be admitted: callers learn soon that they should come later.
+// longestWait is how long a call waits to be admitted: callers learn soon that they should come later.
 const longestWait = 2 * time.Second
+
+// maxWaiting is how many calls of a tenant wait for their turn: about what is served within longestWait.
+const maxWaiting = 200
 
 // analyzer makes the documents of messages, for the index and for what is not in it yet.
 func (a *App) analyzer() indexing.Contained {
@@ -334,6 +344,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Log:              a.log,
 		Near:             words.Of,
 		Gate:             a.gate,
+		Tenancy:          a.limits,
 		Reembed:          reembedder{a.embeddings},
 		Verify:           verifier{a.verifier},
 		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},

@@ -25,16 +25,17 @@ import (
 
 // models opens what summarises, extracts and embeds, each behind the decorators that every call goes through.
 type models struct {
-	cfg   config.Config
-	meter *telemetry.Recorder
-	table func() (*static.Embedder, error) // opened by the first call
+	cfg    config.Config
+	meter  *telemetry.Recorder
+	budget llm.Budget
+	table  func() (*static.Embedder, error) // opened by the first call
 
 	mu      sync.Mutex
 	closers []func()
 }
 
-func newModels(cfg config.Config, meter *telemetry.Recorder) *models {
-	return &models{cfg: cfg, meter: meter, table: sync.OnceValues(static.Open)}
+func newModels(cfg config.Config, meter *telemetry.Recorder, budget llm.Budget) *models {
+	return &models{cfg: cfg, meter: meter, budget: budget, table: sync.OnceValues(static.Open)}
 }
 
 // providers are the models that the configuration names.
@@ -90,7 +91,8 @@ func (m *models) chat(model string) (llm.Chat, error) {
 	}
 	m.opened(chat.Close)
 	metered := llm.WithMeter(chat, m.meter, time.Now)
-	return llm.WithLimit(llm.WithBreaker(metered, llm.BreakerOptions{}), m.cfg.ChatConcurrency), nil
+	limited := llm.WithLimit(llm.WithBreaker(metered, llm.BreakerOptions{}), m.cfg.ChatConcurrency)
+	return llm.WithBudget(limited, m.budget, model), nil
 }
 
 // vectorCache is about how much memory the vectors of texts that were embedded lately take.
@@ -144,7 +146,7 @@ const (
 func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.Embedder, error) {
 	metered := embed.Metered(embed.Checked(remote, dimension), m.meter, time.Now)
 	guarded := embed.Guarded(metered, llm.NewBreaker(llm.BreakerOptions{Delay: embedDelay, MaxDelay: embedMaxDelay}))
-	cached, err := embed.Cached(embed.Batched(guarded), vectorCache)
+	cached, err := embed.Cached(embed.Paid(embed.Batched(guarded), m.budget), vectorCache)
 	if err != nil {
 		return nil, err
 	}

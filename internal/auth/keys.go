@@ -164,5 +164,10 @@ func (t *Tenants) Verify(ctx context.Context, c Credential) (Principal, error) {
 	return p, nil
 }
 
+// Tenant returns what was decided about the tenant, as of a few seconds ago.
+func (t *Tenants) Tenant(ctx context.Context, id string) (store.Tenant, error) {
+	return t.known.get(ctx, id)
+}
+
 // Forget has the tenant read anew: it was changed by this server.
 func (t *Tenants) Forget(id string) { t.known.forget(id) }

@@ -1,6 +1,6 @@
 // Package backendlatency measures how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. Clients
 // mark the beginning and the end of each wait; waits side by side count once, so that the sum is the time that computing
-// less could not save.
+// less could not save. Who admits calls can be told of these waits, and of others that take no processor time either.
 package backendlatency
 
 import (
@@ -25,14 +25,40 @@ func Watch(ctx context.Context) (context.Context, *Clock) {
 	return context.WithValue(ctx, key{}, c), c
 }
 
-// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch, both do nothing.
+// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch and Tell, both do nothing.
 func Begin(ctx context.Context) (end func()) {
+	idle := Idle(ctx)
 	c, ok := ctx.Value(key{}).(*Clock)
+	if !ok {
+		return idle
+	}
+	c.begin()
+	return sync.OnceFunc(func() {
+		c.end()
+		idle()
+	})
+}
+
+// Idler is told when a call waits. Its methods may be called by several goroutines and must not block.
+type Idler interface {
+	IdleBegins()
+	IdleEnds()
+}
+
+type idlerKey struct{}
+
+// Tell returns a context whose waits the Idler is told of.
+func Tell(ctx context.Context, i Idler) context.Context { return context.WithValue(ctx, idlerKey{}, i) }
+
+// Idle marks the beginning of a wait for something in this process, such as the disk or background work: no clock adds it up. The
+// function that it returns marks its end, once.
+func Idle(ctx context.Context) (end func()) {
+	i, ok := ctx.Value(idlerKey{}).(Idler)
 	if !ok {
 		return func() {}
 	}
-	c.begin()
-	return sync.OnceFunc(c.end)
+	i.IdleBegins()
+	return sync.OnceFunc(i.IdleEnds)
 }
 
 func (c *Clock) begin() {

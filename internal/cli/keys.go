@@ -197,7 +197,9 @@ func (c *keysRevokeCmd) Run(r *run) error {
 
 // tenantsCmd groups the commands about tenants.
 type tenantsCmd struct {
-	List    tenantsListCmd    `cmd:"" help:"List the tenants that have a user or a key, or are suspended."`
+	List    tenantsListCmd    `cmd:"" help:"List the tenants that have a user or a key, or about which something was decided."`
+	Show    tenantsShowCmd    `cmd:"" help:"Show a tenant's limits and what it used of them."`
+	Set     tenantsSetCmd     `cmd:"" help:"Give a tenant limits or a profile of its own."`
 	Suspend tenantsSuspendCmd `cmd:"" help:"Refuse every call of a tenant until it is resumed; what is stored stays."`
 	Resume  tenantsResumeCmd  `cmd:"" help:"Let a tenant call again."`
 }

@@ -76,6 +76,19 @@ type Config struct {
 	RerankCandidates int           `name:"rerank-candidates" default:"50" placeholder:"N" help:"How many of the best messages are reranked, 2 to 200. Text Embeddings Inference refuses more than 32 unless it is told otherwise."`
 	RerankDeadline   time.Duration `name:"rerank-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for the reranker, 1ms to 10s; after it the answer is made without and says so."`
 
+	TenantRequests  float64          `name:"tenant-requests-per-second" default:"0" placeholder:"N" help:"Calls a second that a tenant may make on each server, 0 to 1e12; as many may come at once. 0 for any number, as in all limits. Further ones are refused with RESOURCE_EXHAUSTED and a time to retry. strata tenants set gives a tenant a limit of its own."`
+	UserRequests    float64          `name:"user-requests-per-second" default:"0" placeholder:"N" help:"The same about each user of a tenant."`
+	KeyRequests     float64          `name:"key-requests-per-second" default:"0" placeholder:"N" help:"The same with each API key."`
+	TenantBytes     Bytes            `name:"tenant-bytes-per-second" default:"0B" placeholder:"SIZE" help:"Bytes of requests a second that a tenant may send to each server, 0B to 900GiB; 8MiB may come at once."`
+	UserBytes       Bytes            `name:"user-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same about each user of a tenant."`
+	KeyBytes        Bytes            `name:"key-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same with each API key."`
+	TenantTokens    int64            `name:"tenant-model-tokens-per-day" default:"0" placeholder:"N" help:"Tokens that models may read and write for a tenant on a day in UTC, over all servers, 0 to 1e12. Then its background work waits, and calls that need a model are refused."`
+	TenantDayCost   float64          `name:"tenant-cost-per-day" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant on a day in UTC, in the unit of prices, 0 to 1e12."`
+	TenantMonthCost float64          `name:"tenant-cost-per-month" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant in a month in UTC, in the unit of prices, 0 to 1e12."`
+	TenantMessages  int64            `name:"tenant-messages" default:"0" placeholder:"N" help:"Messages that a tenant may have stored, 0 to 1e12. An erased one counts until its session is erased."`
+	UserMessages    int64            `name:"user-messages" default:"0" placeholder:"N" help:"Messages that a user may have stored, 0 to 1e12."`
+	Prices          map[string]Price `kong:"-" name:"prices" help:"What models cost, by name: chat and embedding models. A model is found as in windows. All in one unit, such as USD."`
+
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 

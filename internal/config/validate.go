@@ -38,6 +38,7 @@ func (c Config) faults() []*Fault {
 		c.checkListen(&fs, "metrics-listen", c.MetricsListen)
 	}
 	c.checkProviders(&fs)
+	c.checkLimits(&fs)
 	within(&fs, "request-timeout", c.RequestTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
 	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)

@@ -41,9 +41,9 @@ func spellings(model string) []string {
 	return names
 }
 
-func longestPrefix(windows map[string]Window, model string) (Window, bool) {
+func longestPrefix[V any](known map[string]V, model string) (V, bool) {
 	best, found := "", false
-	for name := range windows {
+	for name := range known {
 		rest, ok := strings.CutPrefix(model, name)
 		if !ok || rest != "" && !strings.ContainsRune("-:@", rune(rest[0])) {
 			continue
@@ -52,7 +52,7 @@ func longestPrefix(windows map[string]Window, model string) (Window, bool) {
 			best, found = name, true
 		}
 	}
-	return windows[best], found
+	return known[best], found
 }
 
 // builtinWindows are the windows that the models' own pages state; where one is not to be had, the most input tokens that

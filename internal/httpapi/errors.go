@@ -94,10 +94,11 @@ type jsonErrors struct {
 	held bytes.Buffer
 }
 
-// WriteHeader holds an error back that the translation may have made.
+// WriteHeader holds an error back that the translation may have made, or that lacks a header.
 func (w *jsonErrors) WriteHeader(code int) {
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
-	if code >= http.StatusBadRequest && plain || code == http.StatusInternalServerError {
+	again := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable // with the time to retry as a header
+	if code >= http.StatusBadRequest && plain || code == http.StatusInternalServerError || again {
 		w.code = code
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/vanguard"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -256,9 +258,23 @@ func writeError(w http.ResponseWriter, st *spb.Status) {
 	if err != nil {
 		body = []byte(`{}`)
 	}
+	if seconds := retryAfter(st); seconds > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(httpStatus(connect.Code(st.GetCode()))) //nolint:gosec // below 17
 	_, _ = w.Write(body)
+}
+
+// retryAfter is the time to retry that the error says, in whole seconds upwards; 0 where it says none.
+func retryAfter(st *spb.Status) int64 {
+	for _, d := range st.GetDetails() {
+		info := &errdetails.RetryInfo{}
+		if d.MessageIs(info) && d.UnmarshalTo(info) == nil {
+			return int64(math.Ceil(info.GetRetryDelay().AsDuration().Seconds()))
+		}
+	}
+	return 0
 }
 
 // httpStatus is the HTTP status of a code, by https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto.

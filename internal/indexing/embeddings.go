@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -419,13 +420,17 @@ func (e *Embeddings) unskipped(v version, facts []store.FactText) []store.FactTe
 // embedFacts embeds a batch. A fact that the endpoint refuses for good is left without a vector until the server starts
 // again.
 func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.FactText) error {
-	texts := make([]string, len(facts))
-	for i, f := range facts {
-		texts[i] = f.Text
-	}
-	vectors, err := embedEach(ctx, v.embedder, texts)
-	if err != nil {
-		return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
+	var vectors [][]float32
+	for rest := facts; len(rest) > 0; { // those of a tenant together, which pays for them
+		tenant, texts := rest[0].User.Tenant, []string(nil)
+		for len(rest) > 0 && rest[0].User.Tenant == tenant {
+			texts, rest = append(texts, rest[0].Text), rest[1:]
+		}
+		some, err := embedEach(limits.ChargedTo(ctx, tenant), v.embedder, texts)
+		if err != nil {
+			return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
+		}
+		vectors = append(vectors, some...)
 	}
 	w := store.VectorWrite{Version: v.Version, Time: e.now()}
 	for i, f := range facts {

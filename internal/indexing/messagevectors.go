@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -106,6 +107,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 // of the process, the vectors that were made are put there all the same, and only the others are asked for again. What
 // became of the segment or of its user meanwhile is left to the next look.
 func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
+	ctx = limits.ChargedTo(ctx, ref.User.Tenant)
 	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
 	if len(found) == 0 || err != nil {
 		return ignoreGone(err, "read a segment to embed")

@@ -48,6 +48,8 @@ const (
 	// A job that was parked after patience tries itself again after that part of the time for which it has failed, an hour
 	// at first, at least once in LongestParked: so one that never succeeds costs fewer and fewer calls.
 	parkedShare = 24
+	// budgetPause is how often a tenant whose budget is used up is looked at: its limits may have been raised.
+	budgetPause = time.Minute
 )
 
 // failure is why a job has no usable answer, without content.
@@ -67,6 +69,7 @@ const (
 	later                  // time, where the fault is no endpoint's
 	recovery               // time: the endpoint failed this call
 	hold                   // the endpoint being well again: it fails all calls, so this one tried nothing
+	budget                 // the next day or month, or a higher limit: the tenant may ask no model now
 	retell                 // asking once more: an answer of another wording
 	smaller                // fewer messages
 )
@@ -85,6 +88,8 @@ func callFailure(err error) failure {
 	switch {
 	case e.Class == llm.ClassOpen || e.Probe:
 		f.remedy = hold
+	case e.Class == llm.ClassBudget:
+		f.remedy = budget
 	case e.Class == llm.ClassTooLong:
 		f.remedy = smaller
 	case e.Class == llm.ClassPermanent:
@@ -169,6 +174,8 @@ func judge(job memory.Job, f failure, splitAt int64, now time.Time, jitter float
 		return verdict{gaveUp: true}
 	case f.remedy == hold:
 		return verdict{attempts: job.Attempts, wait: min(max(f.wait, firstBackoff), store.LongestWait)}
+	case f.remedy == budget:
+		return verdict{attempts: job.Attempts, wait: min(max(f.wait, firstBackoff), budgetPause)}
 	case f.remedy == recovery && (job.Kind == memory.JobExtract || attempts < maxAttempts):
 		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
 	case f.remedy == smaller && splitAt > 0:

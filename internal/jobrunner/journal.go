@@ -79,7 +79,7 @@ func (j *journal) readyAt(job memory.Job) time.Time {
 	if job.Owner != j.o.Owner && store.Runs(job.LeaseUntil, now, store.LongestLease) && job.LeaseUntil.After(at) {
 		at = job.LeaseUntil
 	}
-	if paused := j.models.pausedUntil(job.Kind); job.State == memory.JobOpen && paused.After(at) {
+	if paused := j.models.pausedFor(job.User.Tenant, job.Kind); job.State == memory.JobOpen && paused.After(at) {
 		at = paused
 	}
 	return at
@@ -126,8 +126,12 @@ func (j *journal) fail(ctx context.Context, job memory.Job, f failure, splitAt i
 	if d.gaveUp {
 		return true, nil
 	}
-	if f.remedy == hold {
+	switch f.remedy {
+	case hold:
 		j.models.pause(job.Kind, j.now().Add(d.wait))
+		return false, j.noteFailure(keep, job, f, d)
+	case budget:
+		j.models.holdTenant(job.User.Tenant, j.now().Add(d.wait))
 		return false, j.noteFailure(keep, job, f, d)
 	}
 	if err := j.noteFailure(keep, job, f, d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -12,8 +13,9 @@ import (
 type models struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	states map[model]modelState
+	mu      sync.Mutex
+	states  map[model]modelState
+	tenants map[string]time.Time // until when those ask no model whose budget is used up
 }
 
 // modelState is what is known of a model.
@@ -39,7 +41,7 @@ func modelOf(kind memory.JobKind) model {
 }
 
 func newModels(now func() time.Time) *models {
-	return &models{now: now, states: map[model]modelState{}}
+	return &models{now: now, states: map[model]modelState{}, tenants: map[string]time.Time{}}
 }
 
 func (m *models) change(kind memory.JobKind, f func(*modelState)) {
@@ -69,8 +71,34 @@ func (m *models) pausedUntil(kind memory.JobKind) (until time.Time) {
 	return until
 }
 
+// holdTenant keeps models from being asked for a tenant until then.
+func (m *models) holdTenant(tenant string, until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for other, at := range m.tenants {
+		if !at.After(m.now()) {
+			delete(m.tenants, other)
+		}
+	}
+	m.tenants[tenant] = until
+}
+
+// pausedFor returns when the model of a kind may be asked again for a tenant; zero for now.
+func (m *models) pausedFor(tenant string, kind memory.JobKind) time.Time {
+	until := m.pausedUntil(kind)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if held := m.tenants[tenant]; store.Runs(held, m.now(), budgetPause) && held.After(until) {
+		return held
+	}
+	return until
+}
+
 // noteCall notes whether a call of a kind's model succeeded or failed.
 func (m *models) noteCall(kind memory.JobKind, err error) {
+	if llm.ClassOf(err) == llm.ClassBudget { // it was not asked
+		return
+	}
 	m.change(kind, func(s *modelState) { s.answers = err == nil })
 }
 

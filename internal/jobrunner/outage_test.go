@@ -3,6 +3,7 @@ package jobrunner_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -95,4 +96,41 @@ func TestModelOutage(t *testing.T) {
 			t.Logf("the last one was done %v after the model was well", last.Sub(recovered))
 		})
 	}
+}
+
+// TestTenantOverBudget is about a tenant that may ask no model for some time, beside one that may.
+func TestTenantOverBudget(t *testing.T) {
+	inBubble(t, "its work waits with its reason, for as long as it takes, asks once a minute, and is done after that", func(t *testing.T, r *rig) {
+		var over atomic.Bool
+		var asked atomic.Int64
+		rich := memory.UserRef{Tenant: "rich", UserID: "bob"}
+		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
+			if over.Load() && strings.Contains(fmt.Sprint(task), "storms") {
+				asked.Add(1)
+				return llm.Answer{}, &llm.Error{Class: llm.ClassBudget, Code: "tenant-cost-per-month", RetryAfter: 40 * time.Hour}
+			}
+			return learn(task), nil
+		}
+		r.start()
+		over.Store(true)
+		r.chat(ada.Session("s"), "I like storms.")
+		r.chat(rich.Session("s"), "I like sun.")
+		const waits = 30 * time.Hour // longer than any failure is tried
+		pass(waits)
+		if facts := r.facts(rich); len(facts) != 1 {
+			t.Errorf("the other tenant has %d facts, want one", len(facts))
+		}
+		if most := int64(waits/time.Minute) + 1; asked.Load() > most {
+			t.Errorf("it was asked %d times, want %d at most", asked.Load(), most)
+		}
+		open := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobOpen}})
+		if len(open) != 1 || open[0].Reason != "over_budget (tenant-cost-per-month)" || open[0].Attempts != 0 {
+			t.Fatalf("open jobs %+v, want one that names the limit and no attempt", open)
+		}
+		over.Store(false)
+		pass(2 * time.Minute)
+		if facts := r.facts(ada); len(facts) != 1 {
+			t.Errorf("the tenant has %d facts once it may ask again, want one", len(facts))
+		}
+	})
 }

@@ -162,7 +162,7 @@ func (r *periodRun) makeNext(ctx context.Context, user memory.User, plan summary
 	if plan.Kind == memory.SummaryMonth {
 		kind = memory.JobMonth
 	}
-	if paused := r.journal.models.pausedUntil(kind); paused.After(now) {
+	if paused := r.journal.models.pausedFor(user.Ref.Tenant, kind); paused.After(now) {
 		return false, paused, nil
 	}
 	key := memory.JobKey{Scope: user.Scope, Kind: kind, From: summary.DayNumber(plan.Period.Start), Generation: plan.Generation}

@@ -25,8 +25,9 @@ func (e request) plus(f request) request {
 	}
 }
 
-// queue decides which target is worked on next. It is pure: time is an argument. Users with ready targets take turns, so that one
-// with a thousand sessions holds up nobody, and none has more than perUser runs at once.
+// queue decides which target is worked on next. It is pure: time is an argument. Tenants with ready targets take turns, and within each
+// its users, so that one with a thousand sessions holds up nobody. No user has more than perUser runs at once, and no tenant either
+// once there was work of another one: that finds a worker free.
 type queue struct {
 	debounce time.Duration // without another nudge before a nudged session is ready
 	patience time.Duration // after the first nudge it is ready all the same
@@ -35,9 +36,13 @@ type queue struct {
 	entries map[target]*entry
 	waiting entryHeap
 	runs    int                         // that run
-	users   []memory.UserRef            // users with ready targets, the next one first
+	turns   []string                    // tenants with ready targets, the next one first
+	users   map[string][]memory.UserRef // of a tenant, those with ready targets, the next one first
 	ready   map[memory.UserRef][]target // in the order in which they became ready
 	running map[memory.UserRef]int
+	busy    map[string]int // runs of a tenant
+	first   string         // the tenant that there was work of first
+	several bool           // there was work of others
 }
 
 type entryState int
@@ -72,7 +77,8 @@ func earliest(a, b time.Time) time.Time {
 func newQueue(debounce time.Duration, perUser int) *queue {
 	return &queue{
 		debounce: debounce, patience: 10 * debounce, perUser: perUser,
-		entries: map[target]*entry{}, ready: map[memory.UserRef][]target{}, running: map[memory.UserRef]int{},
+		entries: map[target]*entry{}, users: map[string][]memory.UserRef{}, ready: map[memory.UserRef][]target{},
+		running: map[memory.UserRef]int{}, busy: map[string]int{},
 	}
 }
 
@@ -128,31 +134,60 @@ func (q *queue) wake(now time.Time) time.Time {
 
 func (q *queue) makeReady(e *entry) {
 	e.state = entryReady
+	if len(q.users[e.Tenant]) == 0 {
+		q.turns = append(q.turns, e.Tenant)
+	}
 	if len(q.ready[e.UserRef]) == 0 {
-		q.users = append(q.users, e.UserRef)
+		q.users[e.Tenant] = append(q.users[e.Tenant], e.UserRef)
 	}
 	q.ready[e.UserRef] = append(q.ready[e.UserRef], e.target)
+	if q.first == "" {
+		q.first = e.Tenant
+	}
+	q.several = q.several || e.Tenant != q.first
 }
 
 // next hands out the target whose turn it is; ok is false when there is none that may be run now.
 func (q *queue) next() (t target, asked request, ok bool) {
-	for range q.users {
-		user := q.users[0]
-		q.users = q.users[1:]
+	for range q.turns {
+		tenant := q.turns[0]
+		q.turns = q.turns[1:]
+		if !q.several || q.busy[tenant] < q.perUser {
+			t, ok = q.nextOf(tenant)
+		}
+		if len(q.users[tenant]) > 0 {
+			q.turns = append(q.turns, tenant)
+		} else {
+			delete(q.users, tenant)
+		}
+		if ok {
+			return t, q.start(t), true
+		}
+	}
+	return target{}, request{}, false
+}
+
+// nextOf takes the target whose turn it is among those of a tenant.
+func (q *queue) nextOf(tenant string) (t target, ok bool) {
+	users := q.users[tenant]
+	defer func() { q.users[tenant] = users }()
+	for range users {
+		user := users[0]
+		users = users[1:]
 		if q.running[user] >= q.perUser {
-			q.users = append(q.users, user)
+			users = append(users, user)
 			continue
 		}
 		t = q.ready[user][0]
 		q.ready[user] = q.ready[user][1:]
 		if len(q.ready[user]) > 0 {
-			q.users = append(q.users, user)
+			users = append(users, user)
 		} else {
 			delete(q.ready, user)
 		}
-		return t, q.start(t), true
+		return t, true
 	}
-	return target{}, request{}, false
+	return target{}, false
 }
 
 func (q *queue) start(t target) request {
@@ -161,6 +196,7 @@ func (q *queue) start(t target) request {
 	e.state, e.request = entryRunning, request{}
 	e.first, e.nudgedAt, e.lookAt = time.Time{}, time.Time{}, time.Time{}
 	q.running[t.UserRef]++
+	q.busy[t.Tenant]++
 	q.runs++
 	return asked
 }
@@ -190,6 +226,9 @@ func (q *queue) end(t target) *entry {
 	q.runs--
 	if q.running[t.UserRef]--; q.running[t.UserRef] == 0 {
 		delete(q.running, t.UserRef)
+	}
+	if q.busy[t.Tenant]--; q.busy[t.Tenant] == 0 {
+		delete(q.busy, t.Tenant)
 	}
 	return q.entries[t]
 }

@@ -102,6 +102,58 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%d visits", n)
 		}
 	})
+	t.Run("tenants take turns, however many users each has", func(t *testing.T) {
+		q := newQueue(gather, 100)
+		for i := range 1000 {
+			q.runAt(sessionOf(fmt.Sprint("user ", i), "s"), morning, request{})
+		}
+		for i := range 3 {
+			q.runAt(memory.UserRef{Tenant: "other", UserID: fmt.Sprint(i)}.Session("s"), morning.Add(time.Second), request{})
+		}
+		q.wake(morning.Add(time.Second))
+		others := 0
+		for range 6 {
+			if got, _, _ := q.next(); got.Tenant == "other" {
+				others++
+			}
+		}
+		if others != 3 {
+			t.Errorf("of six runs %d are of the other tenant, want three", others)
+		}
+	})
+	t.Run("a tenant leaves a worker to others once there were others", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		runs := func() (n int) {
+			for i := range 10 {
+				q.runAt(sessionOf(fmt.Sprint("user ", i), "s"), morning, request{})
+			}
+			q.wake(morning)
+			for n = 0; n < 4; n++ { // of four workers
+				if _, _, ok := q.next(); !ok {
+					break
+				}
+			}
+			for i := range 10 {
+				if s := sessionOf(fmt.Sprint("user ", i), "s"); q.running[s.UserRef] > 0 {
+					q.requeue(s, request{})
+				}
+			}
+			return n
+		}
+		if n := runs(); n != 4 {
+			t.Errorf("alone it has %d of four workers", n)
+		}
+		other := memory.UserRef{Tenant: "other", UserID: "u"}.Session("s")
+		q.runAt(other, morning.Add(-time.Second), request{})
+		q.wake(morning)
+		for got, _, _ := q.next(); got != other; got, _, _ = q.next() {
+			q.requeue(got, request{})
+		}
+		q.finishUntil(other, time.Time{}, request{})
+		if n := runs(); n != 3 {
+			t.Errorf("after another one it has %d of four workers, want three", n)
+		}
+	})
 	t.Run("whatever happens, no target is lost, visited twice at once, or kept after its last visit", rapid.MakeCheck(checkQueue))
 }
 
@@ -140,6 +192,7 @@ func checkQueue(t *rapid.T) {
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "calls") {
 		any := sessionOf(rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user"), rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "session"))
+		any.Tenant = rapid.SampledFrom([]string{"default", "other"}).Draw(t, "tenant")
 		switch rapid.IntRange(0, 5).Draw(t, "call") {
 		case 0:
 			q.nudge(any, now)
@@ -170,7 +223,7 @@ func checkQueue(t *rapid.T) {
 		}
 		end()
 	}
-	if len(due) > 0 || len(q.entries) > 0 || q.runs != 0 || len(q.running) > 0 || len(q.ready) > 0 {
+	if len(due) > 0 || len(q.entries) > 0 || q.runs != 0 || len(q.running)+len(q.ready)+len(q.busy)+len(q.users)+len(q.turns) > 0 {
 		t.Fatalf("due %v, entries %d, visits %d", due, len(q.entries), q.runs)
 	}
 }

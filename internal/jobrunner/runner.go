@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -266,6 +267,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 
 // serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
+	ctx = limits.ForTenant(ctx, t.Tenant)
 	began := r.journal.now()
 	var out outcome
 	err := safegroup.Contain(func() (err error) {

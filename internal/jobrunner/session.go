@@ -96,7 +96,7 @@ func (r *sessionRun) isHeld(kind memory.JobKind) bool {
 			return true
 		}
 	}
-	paused := r.journal.models.pausedUntil(kind)
+	paused := r.journal.models.pausedFor(r.work.Session.Ref.Tenant, kind)
 	if paused.After(r.now) {
 		r.wait(paused)
 		return true

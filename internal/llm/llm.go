@@ -77,6 +77,7 @@ const (
 	ClassTooLong   Class = "too_long"     // the input does not fit: split it
 	ClassPermanent Class = "permanent"    // bad key, unknown model, bad request: a person must act
 	ClassOpen      Class = "circuit_open" // not tried: the endpoint fails; RetryAfter says when it may be
+	ClassBudget    Class = "over_budget"  // not tried: the tenant's budget is used up until RetryAfter; Code names the limit
 )
 
 // Error is a failed model call. It never holds content.

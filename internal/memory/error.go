@@ -53,6 +53,7 @@ const (
 	ReasonStoreFull        Reason = "STORE_FULL"
 	ReasonShuttingDown     Reason = "SHUTTING_DOWN"
 	ReasonOverloaded       Reason = "OVERLOADED"
+	ReasonLimitExceeded    Reason = "LIMIT_EXCEEDED"
 	ReasonUserExists       Reason = "USER_EXISTS"
 	ReasonInternal         Reason = "INTERNAL"
 	ReasonUnauthenticated  Reason = "UNAUTHENTICATED"

@@ -20,6 +20,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -115,6 +116,8 @@ var accessTable = map[string]rule{
 	memoryv1.KeyService_RotateKey_FullMethodName: {ofNobody, admins},
 	memoryv1.KeyService_RevokeKey_FullMethodName: {ofNobody, admins},
 
+	memoryv1.TenantService_GetTenant_FullMethodName:     {ofNobody, admins},
+	memoryv1.TenantService_UpdateTenant_FullMethodName:  {ofServer, admins},
 	memoryv1.TenantService_ListTenants_FullMethodName:   {ofServer, admins},
 	memoryv1.TenantService_SuspendTenant_FullMethodName: {ofServer, admins},
 	memoryv1.TenantService_ResumeTenant_FullMethodName:  {ofServer, admins},
@@ -202,6 +205,7 @@ type guard struct {
 	verifier auth.Verifier // nil while authentication is off
 	refusals Refusals
 	table    map[string]rule
+	limits   Limiter
 }
 
 // Refusals counts calls whose credential was refused. It must not block.
@@ -215,7 +219,10 @@ type uncounted struct{}
 func (uncounted) CredentialRefused(auth.Cause) {}
 
 func newGuard(o Options) *guard {
-	g := &guard{verifier: o.Verifier, refusals: o.Refusals, table: accessTable}
+	g := &guard{verifier: o.Verifier, refusals: o.Refusals, table: accessTable, limits: o.Limits}
+	if g.limits == nil {
+		g.limits = unlimited{}
+	}
 	if g.refusals == nil {
 		g.refusals = uncounted{}
 	}
@@ -232,9 +239,12 @@ func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		return nil, v.err
 	}
 	if p, ok := auth.From(v.ctx); ok {
-		ctx = auth.With(ctx, p)
+		ctx = limits.ForTenant(auth.With(ctx, p), p.Tenant)
 	}
 	if err := g.confine(ctx, req); err != nil {
+		return nil, err
+	}
+	if err := g.takeRequest(ctx, req, bytesOf(ctx)); err != nil {
 		return nil, err
 	}
 	reply, err := next(ctx, req)
@@ -298,7 +308,10 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if r.scope == ofServer && p.Tenant != auth.DefaultTenant {
 		return nil, denied(method + " is about all tenants: only keys of the tenant " + auth.DefaultTenant + " may call it")
 	}
-	return auth.With(ctx, p), nil
+	if err := g.limits.Call(ctx, limits.Caller{Tenant: p.Tenant, Key: p.KeyID}); err != nil {
+		return nil, err
+	}
+	return limits.ForTenant(auth.With(ctx, p), p.Tenant), nil
 }
 
 func (g *guard) verify(ctx context.Context) (auth.Principal, error) {

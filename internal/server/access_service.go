@@ -2,12 +2,16 @@ package server
 
 import (
 	"context"
+	"math"
+	"strings"
 	"time"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -176,9 +180,94 @@ type tenantServer struct {
 
 // tenants handles tenants.
 type tenants interface {
+	Tenant(ctx context.Context, id string) (service.TenantState, error)
+	UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error)
 	ListTenants(ctx context.Context, q store.TenantQuery) (page []store.Tenant, more bool, err error)
 	SuspendTenant(ctx context.Context, id string) (store.Tenant, error)
 	ResumeTenant(ctx context.Context, id string) (store.Tenant, error)
+}
+
+func (s *tenantServer) GetTenant(ctx context.Context, req *memoryv1.GetTenantRequest) (*memoryv1.GetTenantResponse, error) {
+	id, err := keyTenant(ctx, req.GetTenant())
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.tenants.Tenant(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetTenantResponse{
+		Tenant: tenantProto(t.Tenant), Limits: limitsProto(func(l limits.Limit) (float64, bool) { return t.Limits[l], true }),
+		Usage: &memoryv1.TenantUsage{
+			ModelTokensToday: t.Spent.DayTokens, CostToday: t.Spent.DayCost, CostThisMonth: t.Spent.MonthCost, Messages: t.Messages,
+		},
+	}, nil
+}
+
+func (s *tenantServer) UpdateTenant(ctx context.Context, req *memoryv1.UpdateTenantRequest) (*memoryv1.UpdateTenantResponse, error) {
+	u, err := tenantUpdate(req)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.tenants.UpdateTenant(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateTenantResponse{Tenant: tenantProto(t)}, nil
+}
+
+func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error) {
+	c, in := &checker{}, req.GetTenant()
+	set := map[string]bool{"limits": false, "default_profile": in.GetDefaultProfile() != ""}
+	for _, l := range limits.All() {
+		set[limitPath(l)] = in.GetLimits().ProtoReflect().Has(limitField(l))
+	}
+	mask := c.mask(req.GetUpdateMask(), set)
+	u := store.TenantUpdate{
+		ID: c.id("tenant.tenant", in.GetTenant()), Set: map[string]float64{},
+		Profile: masked(mask, "default_profile", c.label("tenant.default_profile", in.GetDefaultProfile())),
+	}
+	for _, l := range limits.All() {
+		switch {
+		case !mask[limitPath(l)] && !mask["limits"]:
+		case set[limitPath(l)]:
+			u.Set[string(l)] = c.limit(l, in.GetLimits().ProtoReflect().Get(limitField(l)).Float())
+		default:
+			u.Clear = append(u.Clear, string(l))
+		}
+	}
+	return u, c.err()
+}
+
+// limit checks the value of a limit.
+func (c *checker) limit(l limits.Limit, value float64) float64 {
+	switch {
+	case !(value >= 0 && value <= limits.Most): // NaN is neither
+		c.fault("tenant."+limitPath(l), "is %v; it must be from 0, which is no limit, to %v", value, limits.Most)
+	case l.IsWhole() && value != math.Trunc(value):
+		c.fault("tenant."+limitPath(l), "is %v; it must be a whole number", value)
+	}
+	return value
+}
+
+// limitPath is where a limit stands in a Tenant.
+func limitPath(l limits.Limit) string { return "limits." + strings.ReplaceAll(string(l), "-", "_") }
+
+// limitField is the field of a limit in TenantLimits.
+func limitField(l limits.Limit) protoreflect.FieldDescriptor {
+	name := protoreflect.Name(strings.ReplaceAll(string(l), "-", "_"))
+	return (&memoryv1.TenantLimits{}).ProtoReflect().Descriptor().Fields().ByName(name)
+}
+
+// limitsProto has the limits that have a value.
+func limitsProto(value func(limits.Limit) (float64, bool)) *memoryv1.TenantLimits {
+	out := &memoryv1.TenantLimits{}
+	for _, l := range limits.All() {
+		if v, ok := value(l); ok {
+			out.ProtoReflect().Set(limitField(l), protoreflect.ValueOfFloat64(v))
+		}
+	}
+	return out
 }
 
 func (s *tenantServer) ListTenants(ctx context.Context, req *memoryv1.ListTenantsRequest) (*memoryv1.ListTenantsResponse, error) {
@@ -236,5 +325,12 @@ func (s *tenantServer) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTen
 }
 
 func tenantProto(t store.Tenant) *memoryv1.Tenant {
-	return &memoryv1.Tenant{Tenant: t.ID, SuspendTime: timeProto(t.SuspendTime)}
+	out := &memoryv1.Tenant{Tenant: t.ID, SuspendTime: timeProto(t.SuspendTime), DefaultProfile: t.Profile}
+	if len(t.Limits) > 0 {
+		out.Limits = limitsProto(func(l limits.Limit) (float64, bool) {
+			v, ok := t.Limits[string(l)]
+			return v, ok
+		})
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -79,6 +80,7 @@ func (a *admitted) withRequests(ctx context.Context, req any, _ *grpc.UnaryServe
 			return nil, in.err
 		}
 		defer in.release()
+		ctx = withBytes(ctx, in.bytes)
 		var cancel context.CancelFunc // what it waited for memory is part of its time
 		ctx, cancel = context.WithDeadline(ctx, in.began.Add(a.longest))
 		defer cancel()
@@ -106,6 +108,26 @@ func (a *admitted) withHeavy(ctx context.Context, req any, _ *grpc.UnaryServerIn
 		}
 	}
 	return next(ctx, req)
+}
+
+// withTurns has calls wait for the turn of their tenant, outside withHeavy: who waits there holds up its own tenant alone.
+func withTurns(turns *admission.Turns) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		p, ok := auth.From(ctx)
+		if turns == nil || !ok {
+			return next(ctx, req)
+		}
+		kind := admission.Ordinary
+		if info.FullMethod == memoryv1.MemoryService_Record_FullMethodName {
+			kind = admission.ShedLast
+		}
+		ctx, leave, err := turns.Enter(ctx, p.Tenant, kind)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		return next(ctx, req)
+	}
 }
 
 // withReplies waits for the memory of replies. It stands outside withHeavy, so that a call whose reply waits is heavy no

@@ -48,11 +48,13 @@ type Options struct {
 	Meter          Meter         // counts calls; nil for nobody
 	Verifier       auth.Verifier // says who calls; nil while authentication is off
 	Refusals       Refusals      // counts credentials that were refused; nil for nobody
+	Limits         Limiter       // nil for none
 	Access         *service.Access
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
-	MaxConnections int           // open at once; further ones are closed
-	ReplyTimeout   time.Duration // how long a reply may go unread before its connection is closed
+	Turns          *admission.Turns // of tenants; nil for none
+	MaxConnections int              // open at once; further ones are closed
+	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
 	// HTTP makes the handler of who does not speak gRPC, on the same port, from one that serves gRPC over HTTP; nil for none.
 	HTTP func(grpc http.Handler, services []string) (http.Handler, error)
 }
@@ -134,7 +136,7 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
 		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, g.unary, withWellFormed,
-			withDeadline(o.RequestTimeout), a.withReplies, a.withHeavy),
+			withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
 		grpc.StreamInterceptor(a.streams(calls, g, meterOf(o), o.Log)),
 	}
 	if o.Traces != nil {

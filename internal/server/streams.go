@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 )
@@ -35,6 +36,7 @@ type admittedStream struct {
 	stream
 	admitted *admitted
 	guard    *guard
+	caller   limits.Caller // once the first message has come
 
 	mu    sync.Mutex // a handler may receive beside its own work, and return before that has ended
 	held  func()     // of the message that was received last
@@ -111,7 +113,15 @@ func (s *admittedStream) RecvMsg(m any) error {
 	if fault, bad := decodeFault(p); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
 	}
-	return s.guard.confine(s.ctx, p)
+	if err := s.guard.confine(s.ctx, p); err != nil {
+		return err
+	}
+	if s.caller.Tenant == "" {
+		who := principalOf(s.ctx)
+		s.caller = limits.Caller{Tenant: who.Tenant, Key: who.KeyID, User: namedUser(p)}
+		return s.guard.limits.Request(s.ctx, s.caller, bytes)
+	}
+	return s.guard.limits.Stream(s.ctx, s.caller, bytes)
 }
 
 // hold gives back what was held, and keeps another release in its place: of a call that is over it is called at once.

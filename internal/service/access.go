@@ -2,31 +2,51 @@ package service
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/limits"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
 // Access handles API keys and tenants.
 type Access struct {
-	store        store.Keys
+	store        AccessStore
 	now          clock
 	forgetKey    func(id string)
 	forgetTenant func(id string)
+	profiles     func(name string) error
+	book         *limits.Book
+	budget       *limits.Budget
+	unpriced     []string
+}
+
+// AccessStore is what Access reads and writes of the primary store.
+type AccessStore interface {
+	store.Keys
+	store.Usage
 }
 
 // AccessOptions are what Access needs. ForgetKey and ForgetTenant have this server read anew what was changed.
 type AccessOptions struct {
-	Store        store.Keys
+	Store        AccessStore
 	Now          func() time.Time
 	ForgetKey    func(id string)
 	ForgetTenant func(id string)
+	Profiles     func(name string) error // refuses a profile that the server does not have
+	Book         *limits.Book
+	Budget       *limits.Budget
+	Unpriced     []string // models that have no price
 }
 
 // NewAccess makes Access.
 func NewAccess(o AccessOptions) *Access {
-	return &Access{store: o.Store, now: o.Now, forgetKey: o.ForgetKey, forgetTenant: o.ForgetTenant}
+	return &Access{
+		store: o.Store, now: o.Now, forgetKey: o.ForgetKey, forgetTenant: o.ForgetTenant, profiles: o.Profiles, book: o.Book,
+		budget: o.Budget, unpriced: o.Unpriced,
+	}
 }
 
 // NewAPIKey is a key to be created.
@@ -106,6 +126,47 @@ func (a *Access) ListTenants(ctx context.Context, q store.TenantQuery) (page []s
 		return nil, false, err
 	}
 	return page[:min(len(page), limit)], len(page) > limit, nil
+}
+
+// TenantState is a tenant with what it may use and what it used.
+type TenantState struct {
+	store.Tenant
+	Limits   limits.Limits // its own, and the server's for the others
+	Spent    limits.Spent
+	Messages int64 // that are stored
+}
+
+// Tenant returns the tenant; one of which nothing is known is as one that has nothing.
+func (a *Access) Tenant(ctx context.Context, id string) (t TenantState, err error) {
+	if t.Tenant, err = a.store.Tenant(ctx, id); err != nil {
+		return t, err
+	}
+	if t.Limits, err = a.book.Of(ctx, id); err != nil {
+		return t, err
+	}
+	if t.Spent, err = a.budget.Spent(ctx, id); err != nil {
+		return t, err
+	}
+	t.Messages, err = a.store.CountMessages(ctx, id, "")
+	return t, err
+}
+
+// UpdateTenant changes the tenant's limits and profile. It refuses a limit on costs where a model has no price.
+func (a *Access) UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error) {
+	if u.Profile != nil {
+		if err := a.profiles(*u.Profile); err != nil {
+			return store.Tenant{}, err
+		}
+	}
+	for name, value := range u.Set {
+		if limits.Limit(name).CostsMoney() && value > 0 && len(a.unpriced) > 0 {
+			return store.Tenant{}, memory.InvalidField("tenant.limits."+strings.ReplaceAll(name, "-", "_"),
+				"cannot hold %s, which has no price: set prices.%s in the server's file", a.unpriced[0], a.unpriced[0])
+		}
+	}
+	t, err := a.store.UpdateTenant(ctx, u)
+	a.forgetTenant(u.ID)
+	return t, err
 }
 
 // SuspendTenant refuses the tenant's calls.

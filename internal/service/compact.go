@@ -49,7 +49,7 @@ type Compacted struct {
 }
 
 // Compact applies a context policy to a history. Nothing is stored. A model that fails does not fail the call: the
-// policy's fallback is taken, and the result says so.
+// policy's fallback is taken, and the result says so. Where the tenant's budget is used up it does, with LIMIT_EXCEEDED.
 func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, error) {
 	resolved, err := s.policies.Resolve(compactCall(p))
 	if err != nil {
@@ -77,6 +77,9 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	out.StepLimitReached = out.StepsSinceUser >= resolved.StepLimit
 	if out.Result, err = asked.all(ctx, plan); err != nil {
 		return Compacted{}, err
+	}
+	if asked.over != nil {
+		return Compacted{}, asked.over
 	}
 	out.Messages = asSent(out.Messages)
 	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
@@ -128,6 +131,7 @@ func newSummarisers(o Options) summarisers {
 type asking struct {
 	models summarisers
 	usage  memory.ModelUsage
+	over   error // that the tenant's budget is used up
 }
 
 // all asks what a plan wants to know, one after the other: a summary may be made from the one before.
@@ -184,6 +188,9 @@ func (a *asking) answer(in llm.Answer, err error) compaction.Answer {
 	}
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
 		a.usage = a.usage.Plus(failed.Usage)
+		if failed.Class == llm.ClassBudget {
+			a.over = failed
+		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return compaction.Answer{Failure: failureTimeout}

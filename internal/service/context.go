@@ -34,6 +34,7 @@ type ContextBuilder struct {
 	usage     *Usage
 	meter     Meter
 	gate      Gate
+	tenancy   Tenancy
 	now       clock
 	sentences sentenceCache
 }
@@ -54,7 +55,7 @@ func newContextBuilder(o Options, search *Searcher, summaries *SummaryReader, wo
 	return &ContextBuilder{
 		store: o.Store, reads: newMessageReader(o), search: search, summaries: summaries, work: work,
 		policies: o.Policies, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
-		meter: o.Meter, gate: o.Gate, now: o.Now, sentences: newSentenceCache(),
+		meter: o.Meter, gate: o.Gate, tenancy: o.Tenancy, now: o.Now, sentences: newSentenceCache(),
 	}
 }
 
@@ -112,6 +113,11 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	}
 	work.Session.Ref = p.Ref
 	p.Policy.SessionProfile = work.Session.Profile
+	if p.Policy.SessionProfile == "" {
+		if p.Policy.SessionProfile, err = profileOf(ctx, s.tenancy, s.policies, p.Ref.Tenant); err != nil {
+			return ContextResult{}, err
+		}
+	}
 	resolved, err := s.resolve(&p)
 	if err != nil {
 		return ContextResult{}, err

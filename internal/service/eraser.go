@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -246,7 +247,9 @@ func (s *Eraser) await(ctx context.Context, e memory.Erasure, wait time.Duration
 	if wait > 0 && !e.IsDone() {
 		waiting, stop := context.WithTimeout(ctx, waitable(ctx, wait))
 		defer stop()
+		end := backendlatency.Idle(ctx)
 		now, err := s.sweeper.Wait(waiting, e.Tenant, e.ID)
+		end()
 		if err != nil {
 			return e, fmt.Errorf("wait for an erasure: %w", err)
 		}

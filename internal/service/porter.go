@@ -19,6 +19,7 @@ import (
 // Porter exports and imports users. Its methods may be called concurrently.
 type Porter struct {
 	store   portStore
+	tenancy Tenancy
 	now     clock
 	newKey  func() string
 	version string
@@ -37,7 +38,7 @@ type portStore interface {
 
 func newPorter(o Options) *Porter {
 	return &Porter{
-		store: o.Store, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
+		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
 		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
@@ -127,14 +128,19 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) 
 		}
 		return Imported{}, err
 	}
+	room, stored, err := s.tenancy.Reserve(ctx, user, 0)
+	if err != nil {
+		return Imported{}, err
+	}
 	start := store.ImportStart{Scope: life.Scope, HashKey: r.User().HashKey, Time: s.now.stored()}
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
-	if err := s.fill(ctx, r); err != nil {
+	if err := s.fill(ctx, r, room); err != nil {
 		s.abandon(ctx, life.Scope)
 		return Imported{}, fmt.Errorf("import user: %w", err)
 	}
+	stored(r.Counts().Messages)
 	out := Imported{Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts}
 	if out.User, err = s.store.User(ctx, user); err != nil {
 		return Imported{}, fmt.Errorf("read user: %w", err)
@@ -142,8 +148,8 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) 
 	return out, nil
 }
 
-// fill stores what comes of the file, and publishes it at its end.
-func (s *Porter) fill(ctx context.Context, r *portable.Reader) error {
+// fill stores what comes of the file, as far as there is room, and publishes it at its end.
+func (s *Porter) fill(ctx context.Context, r *portable.Reader, room *store.Room) error {
 	batch := store.ImportedRecords{User: r.User().Ref, Scope: r.User().Scope, Time: s.now.stored()}
 	size := 0
 	flush := func() error {
@@ -164,6 +170,9 @@ func (s *Porter) fill(ctx context.Context, r *portable.Reader) error {
 			break
 		}
 		if err != nil {
+			return err
+		}
+		if err := room.Check(r.Counts().Messages); err != nil {
 			return err
 		}
 		full := len(batch.Records) == importedRecords || size+r.LastBytes() > importedBytes

@@ -21,6 +21,7 @@ type Recorder struct {
 	secret   []byte // the ids of fences are derived from it
 	runner   Runner
 	meter    Meter
+	tenancy  Tenancy
 	now      clock
 	newID    func() string
 }
@@ -38,7 +39,7 @@ type turnStore interface {
 func newRecorder(o Options) *Recorder {
 	return &Recorder{
 		store: o.Store, policies: o.Policies, secrets: newSessionSecrets(o), secret: o.FenceSecret,
-		runner: o.Runner, meter: o.Meter, now: o.Now, newID: o.NewID,
+		runner: o.Runner, meter: o.Meter, tenancy: o.Tenancy, now: o.Now, newID: o.NewID,
 	}
 }
 
@@ -64,6 +65,10 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
+	named := p.Profile
+	if err := s.nameProfile(ctx, &p); err != nil {
+		return Recorded{}, err
+	}
 	mask, err := s.secrets.masksOf(ctx, p)
 	if err != nil {
 		return Recorded{}, err
@@ -71,7 +76,7 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 	if mask == policy.MaskEverywhere {
 		p.Messages, p.StatePatch = secretscan.Remove(p.Messages, p.StatePatch) // before digests are made of them
 	}
-	turn, err := s.turn(ctx, p)
+	turn, err := s.turn(ctx, p, named)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -89,15 +94,43 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 		return Recorded{}, err
 	}
 	turn.Findings = append(turn.Findings, odd...)
-	result, err := s.store.Append(ctx, turn)
+	result, err := s.append(ctx, turn)
 	if err != nil {
-		return Recorded{}, fmt.Errorf("append turn: %w", err)
+		return Recorded{}, err
 	}
 	result.MessageIDs = withRemoved(result.MessageIDs, result.Findings)
 	if !result.Replayed && result.LastSeq >= result.FirstSeq {
 		s.runner.Nudge(p.Ref)
 	}
 	return Recorded{result, s.stepLimitReached(ctx, p, result.StepsSinceUser)}, nil
+}
+
+// nameProfile gives a call that names no profile the tenant's, which a new session then has.
+func (s *Recorder) nameProfile(ctx context.Context, p *RecordParams) (err error) {
+	if p.Profile == "" {
+		p.Profile, err = profileOf(ctx, s.tenancy, s.policies, p.Ref.Tenant)
+	}
+	return err
+}
+
+// append stores the turn, where there is room for it.
+func (s *Recorder) append(ctx context.Context, turn store.AppendParams) (store.AppendResult, error) {
+	room, stored, err := s.tenancy.Reserve(ctx, turn.Ref.UserRef, len(turn.Messages))
+	if err != nil {
+		return store.AppendResult{}, err
+	}
+	turn.Room = room
+	result, err := s.store.Append(ctx, turn)
+	if err != nil {
+		stored(0)
+		return store.AppendResult{}, fmt.Errorf("append turn: %w", err)
+	}
+	n := result.LastSeq - result.FirstSeq + 1
+	if result.Replayed {
+		n = 0
+	}
+	stored(n)
+	return result, nil
 }
 
 // stepLimitReached reports whether the steps are as many as the session's profile allows. The session is only read for
@@ -113,9 +146,11 @@ func (s *Recorder) stepLimitReached(ctx context.Context, p RecordParams, steps i
 	return steps >= s.policies.StepLimitOf(profile)
 }
 
-// turn completes what was received: digests first, then what the server adds.
-func (s *Recorder) turn(ctx context.Context, p RecordParams) (store.AppendParams, error) {
-	digest, err := requestDigest(p)
+// turn completes what was received: digests first, then what the server adds. The caller named the profile, "" for none.
+func (s *Recorder) turn(ctx context.Context, p RecordParams, named string) (store.AppendParams, error) {
+	asked := p
+	asked.Profile = named
+	digest, err := requestDigest(asked)
 	if err != nil {
 		return store.AppendParams{}, err
 	}

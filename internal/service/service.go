@@ -95,6 +95,7 @@ type Options struct {
 	Log       *slog.Logger                      // of background work; required where Porter runs
 	Near      func(term string) []synonyms.Word // see rank.Query.Near
 	Gate      Gate
+	Tenancy   Tenancy // nil where nothing is decided about tenants
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
@@ -112,6 +113,9 @@ type Options struct {
 
 // New makes the Services.
 func New(o Options) Services {
+	if o.Tenancy == nil {
+		o.Tenancy = unlimited{}
+	}
 	maintenance := newMaintenance(o)
 	eraser := newEraser(o)
 	work := newWork(o, maintenance, eraser)

@@ -16,9 +16,10 @@ import (
 
 // SummaryReader reads the summaries of sessions, weeks and months. Its methods may be called concurrently.
 type SummaryReader struct {
-	store  summaryStore
-	work   *Work
-	runner Runner
+	store   summaryStore
+	work    *Work
+	runner  Runner
+	tenancy Tenancy
 }
 
 // summaryStore is what a SummaryReader reads of the primary store.
@@ -35,7 +36,7 @@ type summaryStore interface {
 }
 
 func newSummaryReader(o Options, work *Work) *SummaryReader {
-	return &SummaryReader{store: o.Store, work: work, runner: o.Runner}
+	return &SummaryReader{store: o.Store, work: work, runner: o.Runner, tenancy: o.Tenancy}
 }
 
 // SummaryRef names what a summary stands for: a session, or a week or month by its name.
@@ -336,7 +337,16 @@ func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summ
 // message is covered, or, with complete false, when a parked job is in the way or the call's time is almost up.
 func (s *SummaryReader) Summarize(ctx context.Context, ref memory.SessionRef) (out *Summary, complete bool, err error) {
 	s.runner.Hurry(ref, memory.JobLeaf)
-	waited, err := s.work.WaitForWatermark(ctx, Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}, Timeout: longestWait})
+	wait := Wait{Ref: ref, Of: []Watermark{WatermarkSummarised}}
+	now, err := s.work.WaitForWatermark(ctx, wait)
+	if err == nil && !now.Reached { // else no model is needed
+		err = s.tenancy.Check(ctx, ref.Tenant)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	wait.Timeout = longestWait
+	waited, err := s.work.WaitForWatermark(ctx, wait)
 	if err != nil {
 		return nil, false, err
 	}

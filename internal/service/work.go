@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -155,6 +156,7 @@ func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 
 // await looks again after every progress, and now and then without one, until the time is up.
 func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Waited, error) {
+	defer backendlatency.Idle(ctx)()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {

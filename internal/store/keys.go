@@ -32,7 +32,10 @@ type Keys interface {
 	Tenant(ctx context.Context, id string) (Tenant, error)
 	// SuspendTenant must set SuspendTime, unless it is set, and a zero time must clear it.
 	SuspendTenant(ctx context.Context, id string, at time.Time) (Tenant, error)
-	// ListTenants must return, by their ids, the tenants that have a user or a key, or are suspended.
+	// UpdateTenant must change what the update names and nothing else: of updates at once that name other limits, none may be
+	// lost.
+	UpdateTenant(ctx context.Context, u TenantUpdate) (Tenant, error)
+	// ListTenants must return, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(ctx context.Context, q TenantQuery) ([]Tenant, error)
 }
 
@@ -79,6 +82,18 @@ type KeyRotation struct {
 type Tenant struct {
 	ID          string
 	SuspendTime time.Time // zero where it is not suspended
+	EraseTime   time.Time // since when it is erased or being erased; zero where it is not
+	// Limits are those that are not the server's, by the names of package limits; nil for none.
+	Limits  map[string]float64
+	Profile string // of sessions that name none; "" for the server's
+}
+
+// TenantUpdate changes what was decided about a tenant.
+type TenantUpdate struct {
+	ID      string
+	Set     map[string]float64 // limits
+	Clear   []string           // limits that are the server's again; none that is in Set
+	Profile *string            // nil to leave it; "" for the server's
 }
 
 // TenantQuery asks for a page of tenants.

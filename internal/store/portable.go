@@ -18,6 +18,7 @@ type Source interface {
 	QuarantineCounts(ctx context.Context) (map[string]int64, error)
 	Secrets
 	Keys
+	Usage
 	Exporter
 }
 
@@ -83,6 +84,11 @@ type Target interface {
 	ImportFenceSecret(ctx context.Context, secret []byte) error
 	// ImportKey must store the API key as it is, with all its times, unless there is one with the id, which must stay.
 	ImportKey(ctx context.Context, k Key) error
+	// ImportTenant must store what was decided about the tenant as it is, unless something was decided here already, which must
+	// stay. One about which nothing was decided need not be stored.
+	ImportTenant(ctx context.Context, t Tenant) error
+	// ImportUsage must store what the tenant used on each day, in place of what is there: importing again is harmless.
+	ImportUsage(ctx context.Context, tenant string, days []UsageDay) error
 	// Import must store records of one user with the keys they have; the user's own record must come before all others.
 	// Importing again, in whole or in part, must be harmless. Turns with messages arrive pending for the search index, and
 	// everything arrives pending for the views. A user whose import was begun and not ended must not be served: every method

@@ -35,6 +35,7 @@ type PrimaryStore interface {
 	Clock
 	Secrets
 	Keys
+	Usage
 	Checker
 	Close() error
 }
@@ -147,6 +148,7 @@ type AppendParams struct {
 	ExpectedLastSeq *int64
 	Findings        []memory.Finding // kept for the messages that are stored, and for those that a check Removed
 	Refused         error            // why a call must not be stored that was not stored before; nil for none
+	Room            *Room            // how many new messages it may have; nil for any number
 	Time            time.Time        // the record time
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"math"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -89,7 +90,7 @@ func (c Copy) secret(ctx context.Context) error {
 	return nil
 }
 
-// access copies the API keys of all tenants, and which tenants are suspended.
+// access copies the API keys of all tenants, what was decided about them and what they used.
 func (c Copy) access(ctx context.Context) error {
 	for after := ""; ; {
 		tenants, err := c.From.ListTenants(ctx, store.TenantQuery{After: after, Limit: copyPage})
@@ -100,11 +101,15 @@ func (c Copy) access(ctx context.Context) error {
 			if err := c.keys(ctx, t.ID); err != nil {
 				return err
 			}
-			if t.SuspendTime.IsZero() {
-				continue
+			if err := c.To.ImportTenant(ctx, t); err != nil {
+				return fmt.Errorf("copy what was decided about a tenant: %w", err)
 			}
-			if _, err := c.To.SuspendTenant(ctx, t.ID, t.SuspendTime); err != nil {
-				return fmt.Errorf("suspend a tenant: %w", err)
+			days, err := c.From.UsageDays(ctx, t.ID, 0, math.MaxInt64)
+			if err != nil {
+				return fmt.Errorf("read what a tenant used: %w", err)
+			}
+			if err := c.To.ImportUsage(ctx, t.ID, days); err != nil {
+				return fmt.Errorf("copy what a tenant used: %w", err)
 			}
 		}
 		if len(tenants) < copyPage {

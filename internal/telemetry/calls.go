@@ -17,9 +17,9 @@ func (r *Recorder) CredentialRefused(cause auth.Cause) {
 	r.credentials.WithLabelValues(string(cause)).Inc()
 }
 
-// WatchCalls adds what large calls hold and how many wait, asked whenever metrics are read. Each cause of a refusal is
+// WatchCalls adds what large calls hold and how many calls wait, for the turn of their tenant too, asked whenever metrics are read. Each cause of a refusal is
 // there from the start, so that a metric is 0 and not missing.
-func (r *Recorder) WatchCalls(stats func() admission.Stats) {
+func (r *Recorder) WatchCalls(stats func() admission.Stats, turns func() int64) {
 	for _, c := range auth.Causes() {
 		r.credentials.WithLabelValues(string(c))
 	}
@@ -34,10 +34,11 @@ func (r *Recorder) WatchCalls(stats func() admission.Stats) {
 	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "requests"}, func(s admission.Stats) int64 { return s.RequestBytes })
 	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "work"}, func(s admission.Stats) int64 { return s.WorkBytes })
 	gauge("strata_calls_held_bytes", held, prometheus.Labels{"for": "replies"}, func(s admission.Stats) int64 { return s.ReplyBytes })
-	const waiting = "Large calls that wait to be admitted, by what for."
+	const waiting = "Calls that wait to be admitted, by what for: large ones, and of turns those of tenants beyond their part."
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "requests"}, func(s admission.Stats) int64 { return s.RequestsWaiting })
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "work"}, func(s admission.Stats) int64 { return s.HeavyWaiting })
 	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "replies"}, func(s admission.Stats) int64 { return s.RepliesWaiting })
+	gauge("strata_calls_waiting", waiting, prometheus.Labels{"for": "turns"}, func(admission.Stats) int64 { return turns() })
 	gauge(
 		"strata_heavy_calls",
 		"Calls that take much processor time or memory and run now.",

@@ -37,6 +37,10 @@ type metrics struct {
 	providers        *prometheus.GaugeVec
 	callsRefused     *prometheus.CounterVec
 	credentials      *prometheus.CounterVec
+	limitsRefused    *prometheus.CounterVec
+	tenantCalls      *prometheus.CounterVec
+	tenantTokens     *prometheus.CounterVec
+	tenantCost       *prometheus.CounterVec
 }
 
 func newMetrics() metrics {
@@ -110,8 +114,14 @@ func newMetrics() metrics {
 			"stage",
 			"outcome",
 		),
-		policySaved: counters("strata_policy_saved_tokens_total", "Tokens that stages of context policies took away.", "call", "stage"),
-		credentials: counters("strata_credentials_refused_total", "Calls without a credential that is good, by the cause.", "cause"),
+		policySaved:   counters("strata_policy_saved_tokens_total", "Tokens that stages of context policies took away.", "call", "stage"),
+		credentials:   counters("strata_credentials_refused_total", "Calls without a credential that is good, by the cause.", "cause"),
+		limitsRefused: counters("strata_limits_refused_total", "What limits refused, by tenant and the limit's name.", "tenant", "limit"),
+		tenantCalls:   counters("strata_tenant_calls_total", "Calls whose credential was good, refused ones included.", "tenant"),
+		tenantTokens: counters(
+			"strata_tenant_model_tokens_total", "Tokens that chat models and embedders of endpoints read and wrote for a tenant.", "tenant",
+		),
+		tenantCost: counters("strata_tenant_model_cost_total", "What these cost by the prices setting, in its unit.", "tenant"),
 		callsRefused: counters(
 			"strata_calls_refused_total",
 			"Large calls that were refused and connections that were closed, by the cause.",
@@ -158,6 +168,10 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.providers,
 		m.callsRefused,
 		m.credentials,
+		m.limitsRefused,
+		m.tenantCalls,
+		m.tenantTokens,
+		m.tenantCost,
 	)
 }
 

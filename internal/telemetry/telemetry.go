@@ -1,5 +1,6 @@
 // Package telemetry shows the program from outside: Prometheus metrics and OpenTelemetry traces. Neither ever holds a
-// user, a session or content: every label is one of a list that the code or the configuration knows.
+// user, a session or content: every label is one of a list that the code or the configuration knows, or the id of a tenant, of a
+// hundred at most.
 package telemetry
 
 import (
@@ -44,6 +45,7 @@ type Recorder struct {
 	models   []string
 	tracer   trace.Tracer
 	now      func() time.Time
+	tenants  tenantLabels
 	metrics
 }
 
@@ -189,7 +191,7 @@ func oneOf(value string, known []string) string {
 }
 
 func failures() []string {
-	classes := []llm.Class{llm.ClassTransient, llm.ClassLimited, llm.ClassTooLong, llm.ClassPermanent, llm.ClassOpen}
+	classes := []llm.Class{llm.ClassTransient, llm.ClassLimited, llm.ClassTooLong, llm.ClassPermanent, llm.ClassOpen, llm.ClassBudget}
 	names := make([]string, len(classes))
 	for i, c := range classes {
 		names[i] = string(c)

@@ -11,6 +11,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -703,9 +704,13 @@ type Tenant struct {
 	// The id.
 	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	// Since when it is suspended; not set where it is not.
-	SuspendTime   *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=suspend_time,json=suspendTime,proto3" json:"suspend_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SuspendTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=suspend_time,json=suspendTime,proto3" json:"suspend_time,omitempty"`
+	// The limits that are the tenant's own; for those that are not set the server's settings hold.
+	Limits *TenantLimits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
+	// The profile of sessions that name none when they begin, at most 255 bytes; the server's where it is empty.
+	DefaultProfile string `protobuf:"bytes,4,opt,name=default_profile,json=defaultProfile,proto3" json:"default_profile,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Tenant) Reset() {
@@ -752,6 +757,442 @@ func (x *Tenant) GetSuspendTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Tenant) GetLimits() *TenantLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *Tenant) GetDefaultProfile() string {
+	if x != nil {
+		return x.DefaultProfile
+	}
+	return ""
+}
+
+// TenantLimits are what a tenant may use: see docs/operate/limits.md. 0 means no limit. Each has a setting of the server with the
+// same name, which holds where a tenant has no value of its own.
+type TenantLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Calls a second of the tenant on each server, 0 to 10^12; as many may come at once.
+	TenantRequestsPerSecond *float64 `protobuf:"fixed64,1,opt,name=tenant_requests_per_second,json=tenantRequestsPerSecond,proto3,oneof" json:"tenant_requests_per_second,omitempty"`
+	// The same of each user whom calls name.
+	UserRequestsPerSecond *float64 `protobuf:"fixed64,2,opt,name=user_requests_per_second,json=userRequestsPerSecond,proto3,oneof" json:"user_requests_per_second,omitempty"`
+	// The same of each API key.
+	KeyRequestsPerSecond *float64 `protobuf:"fixed64,3,opt,name=key_requests_per_second,json=keyRequestsPerSecond,proto3,oneof" json:"key_requests_per_second,omitempty"`
+	// Bytes of requests a second of the tenant on each server, a whole number from 0 to 10^12; 8 MiB may come at once.
+	TenantBytesPerSecond *float64 `protobuf:"fixed64,4,opt,name=tenant_bytes_per_second,json=tenantBytesPerSecond,proto3,oneof" json:"tenant_bytes_per_second,omitempty"`
+	// The same of each user whom calls name.
+	UserBytesPerSecond *float64 `protobuf:"fixed64,5,opt,name=user_bytes_per_second,json=userBytesPerSecond,proto3,oneof" json:"user_bytes_per_second,omitempty"`
+	// The same of each API key.
+	KeyBytesPerSecond *float64 `protobuf:"fixed64,6,opt,name=key_bytes_per_second,json=keyBytesPerSecond,proto3,oneof" json:"key_bytes_per_second,omitempty"`
+	// Tokens that models read and write for the tenant on a day in UTC, a whole number from 0 to 10^12.
+	TenantModelTokensPerDay *float64 `protobuf:"fixed64,7,opt,name=tenant_model_tokens_per_day,json=tenantModelTokensPerDay,proto3,oneof" json:"tenant_model_tokens_per_day,omitempty"`
+	// What models may cost the tenant on a day in UTC, in the unit of the prices setting, 0 to 10^12.
+	TenantCostPerDay *float64 `protobuf:"fixed64,8,opt,name=tenant_cost_per_day,json=tenantCostPerDay,proto3,oneof" json:"tenant_cost_per_day,omitempty"`
+	// The same in a month in UTC.
+	TenantCostPerMonth *float64 `protobuf:"fixed64,9,opt,name=tenant_cost_per_month,json=tenantCostPerMonth,proto3,oneof" json:"tenant_cost_per_month,omitempty"`
+	// Messages that the tenant has stored, a whole number from 0 to 10^12. An erased one counts until its session is erased.
+	TenantMessages *float64 `protobuf:"fixed64,10,opt,name=tenant_messages,json=tenantMessages,proto3,oneof" json:"tenant_messages,omitempty"`
+	// The same of each user.
+	UserMessages  *float64 `protobuf:"fixed64,11,opt,name=user_messages,json=userMessages,proto3,oneof" json:"user_messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantLimits) Reset() {
+	*x = TenantLimits{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantLimits) ProtoMessage() {}
+
+func (x *TenantLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantLimits.ProtoReflect.Descriptor instead.
+func (*TenantLimits) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TenantLimits) GetTenantRequestsPerSecond() float64 {
+	if x != nil && x.TenantRequestsPerSecond != nil {
+		return *x.TenantRequestsPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetUserRequestsPerSecond() float64 {
+	if x != nil && x.UserRequestsPerSecond != nil {
+		return *x.UserRequestsPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetKeyRequestsPerSecond() float64 {
+	if x != nil && x.KeyRequestsPerSecond != nil {
+		return *x.KeyRequestsPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetTenantBytesPerSecond() float64 {
+	if x != nil && x.TenantBytesPerSecond != nil {
+		return *x.TenantBytesPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetUserBytesPerSecond() float64 {
+	if x != nil && x.UserBytesPerSecond != nil {
+		return *x.UserBytesPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetKeyBytesPerSecond() float64 {
+	if x != nil && x.KeyBytesPerSecond != nil {
+		return *x.KeyBytesPerSecond
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetTenantModelTokensPerDay() float64 {
+	if x != nil && x.TenantModelTokensPerDay != nil {
+		return *x.TenantModelTokensPerDay
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetTenantCostPerDay() float64 {
+	if x != nil && x.TenantCostPerDay != nil {
+		return *x.TenantCostPerDay
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetTenantCostPerMonth() float64 {
+	if x != nil && x.TenantCostPerMonth != nil {
+		return *x.TenantCostPerMonth
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetTenantMessages() float64 {
+	if x != nil && x.TenantMessages != nil {
+		return *x.TenantMessages
+	}
+	return 0
+}
+
+func (x *TenantLimits) GetUserMessages() float64 {
+	if x != nil && x.UserMessages != nil {
+		return *x.UserMessages
+	}
+	return 0
+}
+
+// TenantUsage is what a tenant used, on all servers on the store.
+type TenantUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens that models read and wrote today, in UTC.
+	ModelTokensToday int64 `protobuf:"varint,1,opt,name=model_tokens_today,json=modelTokensToday,proto3" json:"model_tokens_today,omitempty"`
+	// What they cost today, in the unit of the prices setting; 0 without prices.
+	CostToday float64 `protobuf:"fixed64,2,opt,name=cost_today,json=costToday,proto3" json:"cost_today,omitempty"`
+	// What they cost this month.
+	CostThisMonth float64 `protobuf:"fixed64,3,opt,name=cost_this_month,json=costThisMonth,proto3" json:"cost_this_month,omitempty"`
+	// Messages that are stored, as tenant_messages counts them.
+	Messages      int64 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantUsage) Reset() {
+	*x = TenantUsage{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantUsage) ProtoMessage() {}
+
+func (x *TenantUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantUsage.ProtoReflect.Descriptor instead.
+func (*TenantUsage) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TenantUsage) GetModelTokensToday() int64 {
+	if x != nil {
+		return x.ModelTokensToday
+	}
+	return 0
+}
+
+func (x *TenantUsage) GetCostToday() float64 {
+	if x != nil {
+		return x.CostToday
+	}
+	return 0
+}
+
+func (x *TenantUsage) GetCostThisMonth() float64 {
+	if x != nil {
+		return x.CostThisMonth
+	}
+	return 0
+}
+
+func (x *TenantUsage) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+// GetTenantRequest names a tenant.
+type GetTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant, at most 255 bytes; the caller's when empty. Only admins of the tenant default may name another one.
+	Tenant        string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTenantRequest) Reset() {
+	*x = GetTenantRequest{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTenantRequest) ProtoMessage() {}
+
+func (x *GetTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTenantRequest.ProtoReflect.Descriptor instead.
+func (*GetTenantRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetTenantRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+// GetTenantResponse holds the tenant.
+type GetTenantResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant, with the limits that are its own.
+	Tenant *Tenant `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// The limits that hold: its own, and the server's for the others. One that is 0 is none.
+	Limits *TenantLimits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
+	// What it used.
+	Usage         *TenantUsage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTenantResponse) Reset() {
+	*x = GetTenantResponse{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTenantResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTenantResponse) ProtoMessage() {}
+
+func (x *GetTenantResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTenantResponse.ProtoReflect.Descriptor instead.
+func (*GetTenantResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetTenantResponse) GetTenant() *Tenant {
+	if x != nil {
+		return x.Tenant
+	}
+	return nil
+}
+
+func (x *GetTenantResponse) GetLimits() *TenantLimits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *GetTenantResponse) GetUsage() *TenantUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// UpdateTenantRequest changes a tenant.
+type UpdateTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant, at most 255 bytes, and the new values.
+	Tenant *Tenant `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// What to change: limits, default_profile, or single limits such as limits.tenant_messages; what is set when empty. A limit that is
+	// named here and not set is the server's again.
+	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateTenantRequest) Reset() {
+	*x = UpdateTenantRequest{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateTenantRequest) ProtoMessage() {}
+
+func (x *UpdateTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateTenantRequest.ProtoReflect.Descriptor instead.
+func (*UpdateTenantRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UpdateTenantRequest) GetTenant() *Tenant {
+	if x != nil {
+		return x.Tenant
+	}
+	return nil
+}
+
+func (x *UpdateTenantRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.UpdateMask
+	}
+	return nil
+}
+
+// UpdateTenantResponse holds the changed tenant.
+type UpdateTenantResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant as it is now.
+	Tenant        *Tenant `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateTenantResponse) Reset() {
+	*x = UpdateTenantResponse{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateTenantResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateTenantResponse) ProtoMessage() {}
+
+func (x *UpdateTenantResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateTenantResponse.ProtoReflect.Descriptor instead.
+func (*UpdateTenantResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UpdateTenantResponse) GetTenant() *Tenant {
+	if x != nil {
+		return x.Tenant
+	}
+	return nil
+}
+
 // ListTenantsRequest asks for a page.
 type ListTenantsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -765,7 +1206,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +1218,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +1231,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListTenantsRequest) GetPageSize() int32 {
@@ -820,7 +1261,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +1273,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +1286,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -873,7 +1314,7 @@ type SuspendTenantRequest struct {
 
 func (x *SuspendTenantRequest) Reset() {
 	*x = SuspendTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +1326,7 @@ func (x *SuspendTenantRequest) String() string {
 func (*SuspendTenantRequest) ProtoMessage() {}
 
 func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1339,7 @@ func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantRequest.ProtoReflect.Descriptor instead.
 func (*SuspendTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SuspendTenantRequest) GetTenant() string {
@@ -919,7 +1360,7 @@ type SuspendTenantResponse struct {
 
 func (x *SuspendTenantResponse) Reset() {
 	*x = SuspendTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1372,7 @@ func (x *SuspendTenantResponse) String() string {
 func (*SuspendTenantResponse) ProtoMessage() {}
 
 func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1385,7 @@ func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantResponse.ProtoReflect.Descriptor instead.
 func (*SuspendTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SuspendTenantResponse) GetTenant() *Tenant {
@@ -965,7 +1406,7 @@ type ResumeTenantRequest struct {
 
 func (x *ResumeTenantRequest) Reset() {
 	*x = ResumeTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1418,7 @@ func (x *ResumeTenantRequest) String() string {
 func (*ResumeTenantRequest) ProtoMessage() {}
 
 func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1431,7 @@ func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeTenantRequest) GetTenant() string {
@@ -1011,7 +1452,7 @@ type ResumeTenantResponse struct {
 
 func (x *ResumeTenantResponse) Reset() {
 	*x = ResumeTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1464,7 @@ func (x *ResumeTenantResponse) String() string {
 func (*ResumeTenantResponse) ProtoMessage() {}
 
 func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1477,7 @@ func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResumeTenantResponse) GetTenant() *Tenant {
@@ -1050,7 +1491,7 @@ var File_memory_v1_access_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
 	"\x03Key\x12\x15\n" +
 	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12&\n" +
@@ -1095,10 +1536,55 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\"5\n" +
 	"\x11RevokeKeyResponse\x12 \n" +
-	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"_\n" +
+	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"\xb9\x01\n" +
 	"\x06Tenant\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12=\n" +
-	"\fsuspend_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspendTime\"P\n" +
+	"\fsuspend_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspendTime\x12/\n" +
+	"\x06limits\x18\x03 \x01(\v2\x17.memory.v1.TenantLimitsR\x06limits\x12'\n" +
+	"\x0fdefault_profile\x18\x04 \x01(\tR\x0edefaultProfile\"\x9a\a\n" +
+	"\fTenantLimits\x12@\n" +
+	"\x1atenant_requests_per_second\x18\x01 \x01(\x01H\x00R\x17tenantRequestsPerSecond\x88\x01\x01\x12<\n" +
+	"\x18user_requests_per_second\x18\x02 \x01(\x01H\x01R\x15userRequestsPerSecond\x88\x01\x01\x12:\n" +
+	"\x17key_requests_per_second\x18\x03 \x01(\x01H\x02R\x14keyRequestsPerSecond\x88\x01\x01\x12:\n" +
+	"\x17tenant_bytes_per_second\x18\x04 \x01(\x01H\x03R\x14tenantBytesPerSecond\x88\x01\x01\x126\n" +
+	"\x15user_bytes_per_second\x18\x05 \x01(\x01H\x04R\x12userBytesPerSecond\x88\x01\x01\x124\n" +
+	"\x14key_bytes_per_second\x18\x06 \x01(\x01H\x05R\x11keyBytesPerSecond\x88\x01\x01\x12A\n" +
+	"\x1btenant_model_tokens_per_day\x18\a \x01(\x01H\x06R\x17tenantModelTokensPerDay\x88\x01\x01\x122\n" +
+	"\x13tenant_cost_per_day\x18\b \x01(\x01H\aR\x10tenantCostPerDay\x88\x01\x01\x126\n" +
+	"\x15tenant_cost_per_month\x18\t \x01(\x01H\bR\x12tenantCostPerMonth\x88\x01\x01\x12,\n" +
+	"\x0ftenant_messages\x18\n" +
+	" \x01(\x01H\tR\x0etenantMessages\x88\x01\x01\x12(\n" +
+	"\ruser_messages\x18\v \x01(\x01H\n" +
+	"R\fuserMessages\x88\x01\x01B\x1d\n" +
+	"\x1b_tenant_requests_per_secondB\x1b\n" +
+	"\x19_user_requests_per_secondB\x1a\n" +
+	"\x18_key_requests_per_secondB\x1a\n" +
+	"\x18_tenant_bytes_per_secondB\x18\n" +
+	"\x16_user_bytes_per_secondB\x17\n" +
+	"\x15_key_bytes_per_secondB\x1e\n" +
+	"\x1c_tenant_model_tokens_per_dayB\x16\n" +
+	"\x14_tenant_cost_per_dayB\x18\n" +
+	"\x16_tenant_cost_per_monthB\x12\n" +
+	"\x10_tenant_messagesB\x10\n" +
+	"\x0e_user_messages\"\x9e\x01\n" +
+	"\vTenantUsage\x12,\n" +
+	"\x12model_tokens_today\x18\x01 \x01(\x03R\x10modelTokensToday\x12\x1d\n" +
+	"\n" +
+	"cost_today\x18\x02 \x01(\x01R\tcostToday\x12&\n" +
+	"\x0fcost_this_month\x18\x03 \x01(\x01R\rcostThisMonth\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\x03R\bmessages\"*\n" +
+	"\x10GetTenantRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\"\x9d\x01\n" +
+	"\x11GetTenantResponse\x12)\n" +
+	"\x06tenant\x18\x01 \x01(\v2\x11.memory.v1.TenantR\x06tenant\x12/\n" +
+	"\x06limits\x18\x02 \x01(\v2\x17.memory.v1.TenantLimitsR\x06limits\x12,\n" +
+	"\x05usage\x18\x03 \x01(\v2\x16.memory.v1.TenantUsageR\x05usage\"}\n" +
+	"\x13UpdateTenantRequest\x12)\n" +
+	"\x06tenant\x18\x01 \x01(\v2\x11.memory.v1.TenantR\x06tenant\x12;\n" +
+	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"updateMask\"A\n" +
+	"\x14UpdateTenantResponse\x12)\n" +
+	"\x06tenant\x18\x01 \x01(\v2\x11.memory.v1.TenantR\x06tenant\"P\n" +
 	"\x12ListTenantsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1126,8 +1612,10 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\bListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/keys\x12k\n" +
 	"\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:rotate\x12k\n" +
-	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:revoke2\xe8\x02\n" +
-	"\rTenantService\x12a\n" +
+	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:revoke2\xc7\x04\n" +
+	"\rTenantService\x12d\n" +
+	"\tGetTenant\x12\x1b.memory.v1.GetTenantRequest\x1a\x1c.memory.v1.GetTenantResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/tenants/{tenant}\x12w\n" +
+	"\fUpdateTenant\x12\x1e.memory.v1.UpdateTenantRequest\x1a\x1f.memory.v1.UpdateTenantResponse\"&\x82\xd3\xe4\x93\x02 :\x01*2\x1b/v1/tenants/{tenant.tenant}\x12a\n" +
 	"\vListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/tenants\x12{\n" +
 	"\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/tenants/{tenant}:suspend\x12w\n" +
 	"\fResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/tenants/{tenant}:resumeB\x9c\x01\n" +
@@ -1147,7 +1635,7 @@ func file_memory_v1_access_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_access_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_memory_v1_access_service_proto_goTypes = []any{
 	(KeyRole)(0),                  // 0: memory.v1.KeyRole
 	(*Key)(nil),                   // 1: memory.v1.Key
@@ -1160,52 +1648,70 @@ var file_memory_v1_access_service_proto_goTypes = []any{
 	(*RevokeKeyRequest)(nil),      // 8: memory.v1.RevokeKeyRequest
 	(*RevokeKeyResponse)(nil),     // 9: memory.v1.RevokeKeyResponse
 	(*Tenant)(nil),                // 10: memory.v1.Tenant
-	(*ListTenantsRequest)(nil),    // 11: memory.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),   // 12: memory.v1.ListTenantsResponse
-	(*SuspendTenantRequest)(nil),  // 13: memory.v1.SuspendTenantRequest
-	(*SuspendTenantResponse)(nil), // 14: memory.v1.SuspendTenantResponse
-	(*ResumeTenantRequest)(nil),   // 15: memory.v1.ResumeTenantRequest
-	(*ResumeTenantResponse)(nil),  // 16: memory.v1.ResumeTenantResponse
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	(*TenantLimits)(nil),          // 11: memory.v1.TenantLimits
+	(*TenantUsage)(nil),           // 12: memory.v1.TenantUsage
+	(*GetTenantRequest)(nil),      // 13: memory.v1.GetTenantRequest
+	(*GetTenantResponse)(nil),     // 14: memory.v1.GetTenantResponse
+	(*UpdateTenantRequest)(nil),   // 15: memory.v1.UpdateTenantRequest
+	(*UpdateTenantResponse)(nil),  // 16: memory.v1.UpdateTenantResponse
+	(*ListTenantsRequest)(nil),    // 17: memory.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),   // 18: memory.v1.ListTenantsResponse
+	(*SuspendTenantRequest)(nil),  // 19: memory.v1.SuspendTenantRequest
+	(*SuspendTenantResponse)(nil), // 20: memory.v1.SuspendTenantResponse
+	(*ResumeTenantRequest)(nil),   // 21: memory.v1.ResumeTenantRequest
+	(*ResumeTenantResponse)(nil),  // 22: memory.v1.ResumeTenantResponse
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
+	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
 }
 var file_memory_v1_access_service_proto_depIdxs = []int32{
 	0,  // 0: memory.v1.Key.role:type_name -> memory.v1.KeyRole
-	17, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	17, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
-	17, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
-	17, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
-	17, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
+	23, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	23, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
+	23, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
+	23, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
+	23, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
 	0,  // 6: memory.v1.CreateKeyRequest.role:type_name -> memory.v1.KeyRole
-	18, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
+	24, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
 	1,  // 8: memory.v1.CreateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 9: memory.v1.ListKeysResponse.keys:type_name -> memory.v1.Key
-	18, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	24, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
 	1,  // 11: memory.v1.RotateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 12: memory.v1.RevokeKeyResponse.key:type_name -> memory.v1.Key
-	17, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
-	10, // 14: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
-	10, // 15: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
-	10, // 16: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
-	2,  // 17: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
-	4,  // 18: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
-	6,  // 19: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
-	8,  // 20: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
-	11, // 21: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
-	13, // 22: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
-	15, // 23: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
-	3,  // 24: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
-	5,  // 25: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
-	7,  // 26: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
-	9,  // 27: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
-	12, // 28: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
-	14, // 29: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
-	16, // 30: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
-	24, // [24:31] is the sub-list for method output_type
-	17, // [17:24] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	23, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
+	11, // 14: memory.v1.Tenant.limits:type_name -> memory.v1.TenantLimits
+	10, // 15: memory.v1.GetTenantResponse.tenant:type_name -> memory.v1.Tenant
+	11, // 16: memory.v1.GetTenantResponse.limits:type_name -> memory.v1.TenantLimits
+	12, // 17: memory.v1.GetTenantResponse.usage:type_name -> memory.v1.TenantUsage
+	10, // 18: memory.v1.UpdateTenantRequest.tenant:type_name -> memory.v1.Tenant
+	25, // 19: memory.v1.UpdateTenantRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 20: memory.v1.UpdateTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 21: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
+	10, // 22: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 23: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
+	2,  // 24: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
+	4,  // 25: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
+	6,  // 26: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
+	8,  // 27: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
+	13, // 28: memory.v1.TenantService.GetTenant:input_type -> memory.v1.GetTenantRequest
+	15, // 29: memory.v1.TenantService.UpdateTenant:input_type -> memory.v1.UpdateTenantRequest
+	17, // 30: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
+	19, // 31: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
+	21, // 32: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
+	3,  // 33: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
+	5,  // 34: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
+	7,  // 35: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
+	9,  // 36: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
+	14, // 37: memory.v1.TenantService.GetTenant:output_type -> memory.v1.GetTenantResponse
+	16, // 38: memory.v1.TenantService.UpdateTenant:output_type -> memory.v1.UpdateTenantResponse
+	18, // 39: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
+	20, // 40: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
+	22, // 41: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
+	33, // [33:42] is the sub-list for method output_type
+	24, // [24:33] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_access_service_proto_init() }
@@ -1213,13 +1719,14 @@ func file_memory_v1_access_service_proto_init() {
 	if File_memory_v1_access_service_proto != nil {
 		return
 	}
+	file_memory_v1_access_service_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_access_service_proto_rawDesc), len(file_memory_v1_access_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -249,6 +249,8 @@ var KeyService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	TenantService_GetTenant_FullMethodName     = "/memory.v1.TenantService/GetTenant"
+	TenantService_UpdateTenant_FullMethodName  = "/memory.v1.TenantService/UpdateTenant"
 	TenantService_ListTenants_FullMethodName   = "/memory.v1.TenantService/ListTenants"
 	TenantService_SuspendTenant_FullMethodName = "/memory.v1.TenantService/SuspendTenant"
 	TenantService_ResumeTenant_FullMethodName  = "/memory.v1.TenantService/ResumeTenant"
@@ -258,9 +260,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TenantService handles tenants. Admins of the tenant default call it.
+// TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own.
 type TenantServiceClient interface {
-	// ListTenants lists, by their ids, the tenants that have a user or a key, or are suspended.
+	// GetTenant returns a tenant with the limits that it has and what it used of them.
+	GetTenant(ctx context.Context, in *GetTenantRequest, opts ...grpc.CallOption) (*GetTenantResponse, error)
+	// UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+	UpdateTenant(ctx context.Context, in *UpdateTenantRequest, opts ...grpc.CallOption) (*UpdateTenantResponse, error)
+	// ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(ctx context.Context, in *ListTenantsRequest, opts ...grpc.CallOption) (*ListTenantsResponse, error)
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
 	// What is stored stays, and background work on it goes on.
@@ -275,6 +281,26 @@ type tenantServiceClient struct {
 
 func NewTenantServiceClient(cc grpc.ClientConnInterface) TenantServiceClient {
 	return &tenantServiceClient{cc}
+}
+
+func (c *tenantServiceClient) GetTenant(ctx context.Context, in *GetTenantRequest, opts ...grpc.CallOption) (*GetTenantResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTenantResponse)
+	err := c.cc.Invoke(ctx, TenantService_GetTenant_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tenantServiceClient) UpdateTenant(ctx context.Context, in *UpdateTenantRequest, opts ...grpc.CallOption) (*UpdateTenantResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateTenantResponse)
+	err := c.cc.Invoke(ctx, TenantService_UpdateTenant_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (c *tenantServiceClient) ListTenants(ctx context.Context, in *ListTenantsRequest, opts ...grpc.CallOption) (*ListTenantsResponse, error) {
@@ -311,9 +337,13 @@ func (c *tenantServiceClient) ResumeTenant(ctx context.Context, in *ResumeTenant
 // All implementations must embed UnimplementedTenantServiceServer
 // for forward compatibility.
 //
-// TenantService handles tenants. Admins of the tenant default call it.
+// TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own.
 type TenantServiceServer interface {
-	// ListTenants lists, by their ids, the tenants that have a user or a key, or are suspended.
+	// GetTenant returns a tenant with the limits that it has and what it used of them.
+	GetTenant(context.Context, *GetTenantRequest) (*GetTenantResponse, error)
+	// UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+	UpdateTenant(context.Context, *UpdateTenantRequest) (*UpdateTenantResponse, error)
+	// ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(context.Context, *ListTenantsRequest) (*ListTenantsResponse, error)
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
 	// What is stored stays, and background work on it goes on.
@@ -330,6 +360,12 @@ type TenantServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedTenantServiceServer struct{}
 
+func (UnimplementedTenantServiceServer) GetTenant(context.Context, *GetTenantRequest) (*GetTenantResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTenant not implemented")
+}
+func (UnimplementedTenantServiceServer) UpdateTenant(context.Context, *UpdateTenantRequest) (*UpdateTenantResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateTenant not implemented")
+}
 func (UnimplementedTenantServiceServer) ListTenants(context.Context, *ListTenantsRequest) (*ListTenantsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTenants not implemented")
 }
@@ -358,6 +394,42 @@ func RegisterTenantServiceServer(s grpc.ServiceRegistrar, srv TenantServiceServe
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&TenantService_ServiceDesc, srv)
+}
+
+func _TenantService_GetTenant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTenantRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TenantServiceServer).GetTenant(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TenantService_GetTenant_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TenantServiceServer).GetTenant(ctx, req.(*GetTenantRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TenantService_UpdateTenant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateTenantRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TenantServiceServer).UpdateTenant(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TenantService_UpdateTenant_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TenantServiceServer).UpdateTenant(ctx, req.(*UpdateTenantRequest))
+	}
+	return interceptor(ctx, in, info, handler)
 }
 
 func _TenantService_ListTenants_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -421,6 +493,14 @@ var TenantService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "memory.v1.TenantService",
 	HandlerType: (*TenantServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "GetTenant",
+			Handler:    _TenantService_GetTenant_Handler,
+		},
+		{
+			MethodName: "UpdateTenant",
+			Handler:    _TenantService_UpdateTenant_Handler,
+		},
 		{
 			MethodName: "ListTenants",
 			Handler:    _TenantService_ListTenants_Handler,

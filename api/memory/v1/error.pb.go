@@ -82,7 +82,7 @@ const (
 	// metadata has the rule's name and its hint for the model that wrote the message.
 	ErrorReason_ERROR_REASON_CHECK_REFUSED ErrorReason = 25
 	// RESOURCE_EXHAUSTED with RetryInfo: more calls that take much time or memory came at once than the server can hold;
-	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes or reply_bytes. A write whose reply
+	// nothing was done. The metadata's cause is heavy_calls, work_bytes, request_bytes, tenant_share or reply_bytes. A write whose reply
 	// found no room (reply_bytes) was done: repeat it with the same request_id.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
 	// ALREADY_EXISTS: ImportUser found the user in place already; nothing was imported.
@@ -95,6 +95,9 @@ const (
 	ErrorReason_ERROR_REASON_KEY_NOT_FOUND ErrorReason = 31
 	// FAILED_PRECONDITION: the key is revoked.
 	ErrorReason_ERROR_REASON_KEY_REVOKED ErrorReason = 32
+	// RESOURCE_EXHAUSTED with RetryInfo: a limit of the tenant, the user or the key is reached; nothing was done. The metadata's limit
+	// is its name, such as tenant-requests-per-second, and its value what it is set to: see docs/operate/limits.md.
+	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 33
 )
 
 // Enum value maps for ErrorReason.
@@ -132,6 +135,7 @@ var (
 		30: "ERROR_REASON_ROLE_DENIED",
 		31: "ERROR_REASON_KEY_NOT_FOUND",
 		32: "ERROR_REASON_KEY_REVOKED",
+		33: "ERROR_REASON_LIMIT_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -166,6 +170,7 @@ var (
 		"ERROR_REASON_ROLE_DENIED":        30,
 		"ERROR_REASON_KEY_NOT_FOUND":      31,
 		"ERROR_REASON_KEY_REVOKED":        32,
+		"ERROR_REASON_LIMIT_EXCEEDED":     33,
 	}
 )
 
@@ -200,7 +205,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xb7\b\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xd8\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -234,7 +239,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10\x1d\x12\x1c\n" +
 	"\x18ERROR_REASON_ROLE_DENIED\x10\x1e\x12\x1e\n" +
 	"\x1aERROR_REASON_KEY_NOT_FOUND\x10\x1f\x12\x1c\n" +
-	"\x18ERROR_REASON_KEY_REVOKED\x10 \"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x18ERROR_REASON_KEY_REVOKED\x10 \x12\x1f\n" +
+	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

@@ -43,6 +43,7 @@ type batch struct {
 	seen    *knownSession
 	fresh   bool          // the head was read in this batch, or a turn was stored after it
 	asked   bool          // which of the calls' requests were stored before is read
+	looked  bool          // and which of their messages
 	lost    int           // inserts in a row that others outran
 	shared  bool          // others outran one
 	took    time.Duration // the last insert
@@ -131,7 +132,7 @@ func (b *batch) adopt(ctx context.Context, d sessionDoc) error {
 	if err := b.newer(ctx, &h); err != nil {
 		return err
 	}
-	b.seen, b.fresh, b.asked = newKnownSession(h), true, false
+	b.seen, b.fresh, b.asked, b.looked = newKnownSession(h), true, false, false
 	return nil
 }
 
@@ -140,6 +141,9 @@ func (b *batch) round(ctx context.Context) error {
 	steps := b.seen.decide(b.waiting)
 	if b.seen.key == "" {
 		return b.begin(ctx, steps)
+	}
+	if !b.looked && findsNoRoom(steps) {
+		return b.lookUp(ctx)
 	}
 	if !b.asked && refusesRequest(steps) {
 		return b.askRequests(ctx)
@@ -170,6 +174,13 @@ func (b *batch) round(ctx context.Context) error {
 // refusesRequest reports that a call is refused that has a request id: it may be a repeated one.
 func refusesRequest(steps []step) bool {
 	return slices.ContainsFunc(steps, func(st step) bool { return st.err != nil && st.call.p.RequestID != "" })
+}
+
+// findsNoRoom reports that a call has more messages than there is room for: some of them may be stored already.
+func findsNoRoom(steps []step) bool {
+	return slices.ContainsFunc(steps, func(st step) bool {
+		return st.err != nil && st.call.p.Room != nil && errors.Is(st.err, st.call.p.Room.Full)
+	})
 }
 
 // begin creates the session, unless every call is refused.
@@ -370,6 +381,7 @@ func pause(ctx context.Context, lost int) error {
 
 // lookUp learns which ids and requests of the waiting calls the session knows.
 func (b *batch) lookUp(ctx context.Context) error {
+	b.looked = true
 	if err := b.askRequests(ctx); err != nil {
 		return err
 	}

@@ -63,8 +63,19 @@ func (d keyDoc) key() store.Key {
 }
 
 type tenantDoc struct {
-	ID        string `bson:"_id"`
-	Suspended int64  `bson:"suspend_time"`
+	ID        string             `bson:"_id"`
+	Suspended int64              `bson:"suspend_time,omitempty"`
+	Erased    int64              `bson:"erase_time,omitempty"`
+	Limits    map[string]float64 `bson:"limits,omitempty"`
+	Profile   string             `bson:"profile,omitempty"`
+}
+
+func (d tenantDoc) tenant() store.Tenant {
+	t := store.Tenant{ID: d.ID, SuspendTime: orZero(d.Suspended), EraseTime: orZero(d.Erased), Profile: d.Profile}
+	if len(d.Limits) > 0 {
+		t.Limits = d.Limits
+	}
+	return t
 }
 
 // CreateKey implements store.Keys.
@@ -83,6 +94,21 @@ func (s *keyStore) ImportKey(ctx context.Context, k store.Key) error {
 		return nil
 	}
 	return s.failed("import key", err)
+}
+
+// ImportTenant implements store.Target.
+func (s *keyStore) ImportTenant(ctx context.Context, t store.Tenant) error {
+	d := tenantDoc{
+		ID: t.ID, Suspended: microsOrZero(t.SuspendTime), Erased: microsOrZero(t.EraseTime), Limits: t.Limits, Profile: t.Profile,
+	}
+	if d.Suspended == 0 && d.Erased == 0 && len(d.Limits) == 0 && d.Profile == "" {
+		return nil
+	}
+	_, err := s.tenants.InsertOne(ctx, d)
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return s.failed("import tenant", err)
 }
 
 // CreateFirstKey implements store.Keys: of those who find no key and insert theirs, who inserts the document of meta has the first,
@@ -182,21 +208,57 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.Tenant{ID: id}, nil
 	}
-	return store.Tenant{ID: id, SuspendTime: orZero(d.Suspended)}, s.failed("read tenant", err)
+	return d.tenant(), s.failed("read tenant", err)
 }
 
 // SuspendTenant implements store.Keys.
 func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
 	var err error
 	if at.IsZero() {
-		_, err = s.tenants.DeleteOne(ctx, eq("_id", id))
-	} else {
-		_, err = s.tenants.InsertOne(ctx, tenantDoc{ID: id, Suspended: micros(at)})
+		_, err = s.tenants.UpdateOne(ctx, eq("_id", id), eq("$unset", eq("suspend_time", "")))
+	} else if _, err = s.tenants.InsertOne(ctx, tenantDoc{ID: id, Suspended: micros(at)}); mongo.IsDuplicateKeyError(err) {
+		_, err = s.tenants.UpdateOne(ctx, eq("_id", id, "suspend_time", nil), eq("$set", eq("suspend_time", micros(at))))
 	}
-	if err != nil && !mongo.IsDuplicateKeyError(err) {
+	if err != nil {
 		return store.Tenant{}, s.failed("suspend or resume tenant", err)
 	}
 	return s.Tenant(ctx, id)
+}
+
+// UpdateTenant implements store.Keys.
+func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error) {
+	set, unset := bson.D{}, bson.D{}
+	for name, value := range u.Set {
+		set = append(set, bson.E{Key: "limits." + name, Value: value})
+	}
+	for _, name := range u.Clear {
+		unset = append(unset, bson.E{Key: "limits." + name, Value: ""})
+	}
+	switch {
+	case u.Profile == nil:
+	case *u.Profile == "":
+		unset = append(unset, bson.E{Key: "profile", Value: ""})
+	default:
+		set = append(set, bson.E{Key: "profile", Value: *u.Profile})
+	}
+	change := bson.D{}
+	if len(set) > 0 {
+		change = append(change, bson.E{Key: "$set", Value: set})
+	}
+	if len(unset) > 0 {
+		change = append(change, bson.E{Key: "$unset", Value: unset})
+	}
+	if len(change) == 0 {
+		return s.Tenant(ctx, u.ID)
+	}
+	var d tenantDoc
+	for { // of two that insert the tenant at once, one finds it inserted
+		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
+		err := s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o).Decode(&d)
+		if !mongo.IsDuplicateKeyError(err) {
+			return d.tenant(), s.failed("update tenant", err)
+		}
+	}
 }
 
 // ListTenants implements store.Keys. The tenants of each collection are its distinct ones: there are few of them.
@@ -217,16 +279,16 @@ func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]stor
 	ids = slices.Compact(ids)
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id <= q.After })
 	ids = ids[:min(len(ids), q.Limit)]
-	suspended, err := readAll[tenantDoc](ctx, s.tenants, eq("_id", eq("$in", ids)), options.Find())
+	decided, err := readAll[tenantDoc](ctx, s.tenants, eq("_id", eq("$in", ids)), options.Find())
 	if err != nil {
 		return nil, s.failed("list tenants", err)
 	}
 	all := make([]store.Tenant, len(ids))
 	for i, id := range ids {
 		all[i].ID = id
-		for _, d := range suspended {
+		for _, d := range decided {
 			if d.ID == id {
-				all[i].SuspendTime = orZero(d.Suspended)
+				all[i] = d.tenant()
 			}
 		}
 	}

@@ -52,6 +52,7 @@ type Store struct {
 	*userStore
 	*shared
 	*keyStore
+	*usageStore
 	*archive
 
 	closing sync.Once
@@ -74,6 +75,7 @@ type core struct {
 	erasures                        *mongo.Collection
 	meta, leases                    *mongo.Collection
 	apiKeys, tenants                *mongo.Collection
+	tenantUsage                     *mongo.Collection
 
 	clock serverClock
 }
@@ -134,6 +136,9 @@ type shared struct{ *core }
 
 // keyStore implements store.Keys.
 type keyStore struct{ *core }
+
+// usageStore implements store.Usage.
+type usageStore struct{ *core }
 
 // archive implements store.Source, store.Target and store.Imports: export and import of users.
 type archive struct {
@@ -198,6 +203,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
 		erasures: db.Collection("erasures"), meta: db.Collection("meta"), leases: db.Collection("leases"),
 		apiKeys: db.Collection("api_keys"), tenants: db.Collection("tenants"),
+		tenantUsage: db.Collection("tenant_usage"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
@@ -211,7 +217,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, transcript: transcript, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
-		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c},
+		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }

@@ -205,6 +205,9 @@ func (t *turnPlan) finish() error {
 	r.StateRevision, r.StepsSinceUser = t.turn.StateRevision, int(t.turn.Steps)
 	r.Findings = store.KeptFindings(t.p.Findings, t.stored)
 	t.turn.N = t.turn.LastSeq - t.turn.FirstSeq + 1
+	if err := t.p.Room.Check(t.turn.N); err != nil {
+		return err
+	}
 	if t.turn.N == 0 && t.p.RequestID == "" && len(t.p.StatePatch) == 0 {
 		t.turn = turnDoc{}
 		return nil

@@ -279,6 +279,9 @@ func (a *turnWriter) mergeState() error {
 // writeTurn writes the turn, if there is one, and the head.
 func (a *turnWriter) writeTurn() error {
 	n := a.head.lastSeq - a.first.lastSeq
+	if err := a.p.Room.Check(n); err != nil {
+		return err
+	}
 	a.result.FirstSeq = a.first.lastSeq + 1
 	a.result.LastSeq = a.head.lastSeq
 	a.result.StateRevision = a.head.stateRevision

@@ -2,6 +2,9 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"time"
 
 	"github.com/stratamem/strata/internal/store"
@@ -156,8 +159,13 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 
 func tenantOf(c *conn, id string) (store.Tenant, error) {
 	t := store.Tenant{ID: id}
-	_, err := c.first(`SELECT suspend_time FROM tenants WHERE id = ?`, func(r row) error {
-		t.SuspendTime = keyTime(r.int(0))
+	_, err := c.first(`SELECT suspend_time, erase_time, limits, profile FROM tenants WHERE id = ?`, func(r row) error {
+		t.SuspendTime, t.EraseTime, t.Profile = keyTime(r.int(0)), keyTime(r.int(1)), r.text(3)
+		if limits := r.json(2); len(limits) > 0 {
+			if err := json.Unmarshal(limits, &t.Limits); err != nil {
+				return fmt.Errorf("decode the limits of a tenant: %w", err)
+			}
+		}
 		return nil
 	}, id)
 	return t, err
@@ -167,14 +175,45 @@ func tenantOf(c *conn, id string) (store.Tenant, error) {
 func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
 	err := s.write(ctx, "suspend or resume tenant", func(c *conn) error {
 		if at.IsZero() {
-			return c.run(`DELETE FROM tenants WHERE id = ?`, id)
+			return c.run(`UPDATE tenants SET suspend_time = NULL WHERE id = ?`, id)
 		}
-		return c.run(`INSERT INTO tenants (id, suspend_time) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, micros(at))
+		return c.run(`INSERT INTO tenants (id, suspend_time) VALUES (?, ?)
+			ON CONFLICT (id) DO UPDATE SET suspend_time = coalesce(suspend_time, excluded.suspend_time)`, id, micros(at))
 	})
 	if err != nil {
 		return store.Tenant{}, err
 	}
 	return s.Tenant(ctx, id)
+}
+
+// UpdateTenant implements store.Keys.
+func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (t store.Tenant, err error) {
+	err = s.write(ctx, "update tenant", func(c *conn) error {
+		if t, err = tenantOf(c, u.ID); err != nil {
+			return err
+		}
+		limits := map[string]float64{}
+		maps.Copy(limits, t.Limits)
+		maps.Copy(limits, u.Set)
+		for _, name := range u.Clear {
+			delete(limits, name)
+		}
+		t.Limits = nil
+		var encoded []byte
+		if len(limits) > 0 {
+			t.Limits = limits
+			if encoded, err = json.Marshal(limits); err != nil {
+				return fmt.Errorf("encode the limits of a tenant: %w", err)
+			}
+		}
+		if u.Profile != nil {
+			t.Profile = *u.Profile
+		}
+		return c.run(`INSERT INTO tenants (id, limits, profile) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, profile = excluded.profile`,
+			u.ID, orNull(json.RawMessage(encoded)), orNull(t.Profile))
+	})
+	return t, err
 }
 
 // nextTenants are the next tenant of each table, by its index.

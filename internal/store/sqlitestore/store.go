@@ -44,6 +44,7 @@ type Store struct {
 	*userStore
 	*shared
 	*keyStore
+	*usageStore
 	*archive
 
 	lock    *fileLock
@@ -76,6 +77,7 @@ type (
 	userStore    struct{ *core } // implements store.Users
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
 	keyStore     struct{ *core } // implements store.Keys
+	usageStore   struct{ *core } // implements store.Usage
 	archive      struct{ *core } // implements store.Exporter and store.Imports
 )
 
@@ -138,7 +140,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
-		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, archive: &archive{c},
+		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, archive: &archive{c},
 		lock: lock, anchor: anchor,
 	}
 	for range o.Readers {

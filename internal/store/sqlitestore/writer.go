@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -64,6 +65,7 @@ func (w *writer) submit(ctx context.Context, do func(*conn) error) error {
 	if err := w.enqueue(ctx, r); err != nil {
 		return err
 	}
+	defer backendlatency.Idle(ctx)()
 	select {
 	case <-r.done:
 		return r.err

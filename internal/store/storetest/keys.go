@@ -149,6 +149,49 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 		failing(t)(s.SuspendTenant(t.Context(), "acme", time.Time{}))
 		wantEqual(t, state(t), time.Time{})
 	})
+	t.Run("what is decided about a tenant must stand until that is changed, and nothing else with it", func(t *testing.T) {
+		s, profile, none := open(t), "support", ""
+		update := func(u store.TenantUpdate, want store.Tenant) {
+			t.Helper()
+			u.ID, want.ID = "acme", "acme"
+			got, err := s.UpdateTenant(t.Context(), u)
+			failing(t)(nil, err)
+			wantEqual(t, got, want)
+			got, err = s.Tenant(t.Context(), "acme")
+			failing(t)(nil, err)
+			wantEqual(t, got, want)
+		}
+		update(store.TenantUpdate{}, store.Tenant{})
+		update(store.TenantUpdate{Clear: []string{"a-b"}}, store.Tenant{})
+		update(store.TenantUpdate{Set: map[string]float64{"a-b": 1.5, "c": 0}}, store.Tenant{Limits: map[string]float64{"a-b": 1.5, "c": 0}})
+		failing(t)(s.SuspendTenant(t.Context(), "acme", minute(1)))
+		update(store.TenantUpdate{Set: map[string]float64{"c": 7}, Clear: []string{"a-b"}, Profile: &profile},
+			store.Tenant{Limits: map[string]float64{"c": 7}, Profile: profile, SuspendTime: minute(1)})
+		failing(t)(s.SuspendTenant(t.Context(), "acme", time.Time{}))
+		update(store.TenantUpdate{Clear: []string{"c"}}, store.Tenant{Profile: profile})
+		update(store.TenantUpdate{Profile: &none}, store.Tenant{})
+		other, err := s.Tenant(t.Context(), "other")
+		failing(t)(nil, err)
+		wantEqual(t, other, store.Tenant{ID: "other"})
+	})
+	t.Run("of updates of a tenant at once none may be lost", func(t *testing.T) {
+		s, done := open(t), make(chan error)
+		want := map[string]float64{}
+		for i := range 8 {
+			name := string(rune('a' + i))
+			want[name] = float64(i)
+			go func() {
+				_, err := s.UpdateTenant(t.Context(), store.TenantUpdate{ID: "acme", Set: map[string]float64{name: float64(i)}})
+				done <- err
+			}()
+		}
+		for range 8 {
+			failing(t)(nil, <-done)
+		}
+		got, err := s.Tenant(t.Context(), "acme")
+		failing(t)(nil, err)
+		wantEqual(t, got.Limits, want)
+	})
 	t.Run("tenants with a user, with a key, and suspended ones must be listed by their ids", func(t *testing.T) {
 		s := open(t)
 		mustAppend(t, s, turn(memory.UserRef{Tenant: "c", UserID: "u"}.Session("s"), chat("a", 1)...))
@@ -176,5 +219,7 @@ func useKeys(t *testing.T, s store.Keys) {
 	failing(t)(s.SuspendTenant(ctx, "acme", noon))
 	failing(t)(s.SuspendTenant(ctx, "acme", time.Time{}))
 	failing(t)(s.Tenant(ctx, "acme"))
+	failing(t)(s.UpdateTenant(ctx, store.TenantUpdate{ID: "acme", Set: map[string]float64{"a": 1}}))
+	failing(t)(s.UpdateTenant(ctx, store.TenantUpdate{ID: "acme", Clear: []string{"a"}}))
 	failing(t)(s.ListTenants(ctx, store.TenantQuery{Limit: 9}))
 }

@@ -68,6 +68,7 @@ func Fill(t *testing.T, s store.PrimaryStore) {
 	useFacts(t, s)
 	useSummaries(t, s)
 	useKeys(t, s)
+	useUsage(t, s)
 	useFeeds(t, s)
 }
 

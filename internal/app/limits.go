@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/limits"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/telemetry"
+)
+
+// limiting is what holds tenants to their limits.
+type limiting struct {
+	tenants  *auth.Tenants
+	book     *limits.Book
+	rates    *limits.Rates
+	budget   *limits.Budget
+	messages *limits.Messages
+	asks     bool // whether background summaries ask a model that costs something
+}
+
+// newLimits makes it. Callers are verified by what verifies, whose tenants are those that limits are read of.
+func (a *App) newLimits(recorder *telemetry.Recorder) {
+	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
+	tenants := auth.NewTenants(auth.Chain{a.keys}, a.store, a.store.Now)
+	book := limits.NewBook(defaultLimits(a.cfg), tenants)
+	a.limits = limiting{
+		tenants: tenants, book: book, rates: limits.NewRates(book, recorder, time.Now),
+		budget: limits.NewBudget(limits.BudgetOptions{
+			Book: book, Store: a.store, Price: a.price, Meter: recorder, Now: a.store.Now, Log: a.log,
+		}),
+		messages: limits.NewMessages(book, a.store, recorder, a.store.Now),
+		asks:     a.cfg.SummaryModel != "",
+	}
+}
+
+// price is that of a model; what is built in costs nothing.
+func (a *App) price(model string) limits.Price {
+	p, _ := a.cfg.Price(model)
+	return limits.Price{Input: p.Input, Output: p.Output}
+}
+
+// defaultLimits are those of tenants that have none of their own.
+func defaultLimits(cfg config.Config) limits.Limits {
+	return limits.Limits{
+		limits.TenantRequests: cfg.TenantRequests, limits.UserRequests: cfg.UserRequests, limits.KeyRequests: cfg.KeyRequests,
+		limits.TenantBytes: float64(cfg.TenantBytes), limits.UserBytes: float64(cfg.UserBytes), limits.KeyBytes: float64(cfg.KeyBytes),
+		limits.TenantTokens: float64(cfg.TenantTokens), limits.TenantDayCost: cfg.TenantDayCost, limits.TenantMonthCost: cfg.TenantMonthCost,
+		limits.TenantMessages: float64(cfg.TenantMessages), limits.UserMessages: float64(cfg.UserMessages),
+	}
+}
+
+// Reserve implements service.Tenancy.
+func (l limiting) Reserve(ctx context.Context, user memory.UserRef, n int) (*store.Room, func(int64), error) {
+	return l.messages.Reserve(ctx, user, n)
+}
+
+// Check implements service.Tenancy.
+func (l limiting) Check(ctx context.Context, tenant string) error {
+	if !l.asks {
+		return nil
+	}
+	return l.budget.Check(ctx, tenant)
+}
+
+// Profile implements service.Tenancy.
+func (l limiting) Profile(ctx context.Context, tenant string) (string, error) {
+	t, err := l.tenants.Tenant(ctx, tenant)
+	return t.Profile, err
+}

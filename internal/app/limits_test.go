@@ -1,0 +1,286 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+)
+
+// limited checks that a limit refused a call, which is told its name and when to come again.
+func limited(t *testing.T, err error, limit string) {
+	t.Helper()
+	refused(t, err, codes.ResourceExhausted, "LIMIT_EXCEEDED", "")
+	named, again := "", false
+	for _, d := range status.Convert(err).Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			named = d.GetMetadata()["limit"]
+		case *errdetails.RetryInfo:
+			again = d.GetRetryDelay().AsDuration() > 0
+		}
+	}
+	if named != limit || !again {
+		t.Errorf("it names the limit %q and a time to retry %t, want %s: %v", named, again, limit, err)
+	}
+}
+
+// set gives a tenant limits.
+func (d *desk) set(tenant string, l *memoryv1.TenantLimits) {
+	d.t.Helper()
+	d.ask("TenantService/UpdateTenant", &memoryv1.UpdateTenantRequest{Tenant: &memoryv1.Tenant{Tenant: tenant, Limits: l}},
+		&memoryv1.UpdateTenantResponse{})
+}
+
+func (d *desk) tenant(id string) *memoryv1.GetTenantResponse {
+	d.t.Helper()
+	out := &memoryv1.GetTenantResponse{}
+	d.ask("TenantService/GetTenant", &memoryv1.GetTenantRequest{Tenant: id}, out)
+	return out
+}
+
+func TestLimitsOfCalls(t *testing.T) {
+	d, h := openDesk(t, appOptions{})
+	agent := func(tenant string) string {
+		_, token := d.key(&memoryv1.CreateKeyRequest{Tenant: tenant, Role: keyRole("agent")})
+		return token
+	}
+	for i, e := range h.entrances() {
+		t.Run("what comes faster than the limits of key, user and tenant is refused by "+e.name+", and nothing of another tenant", func(t *testing.T) {
+			door := accessDoor(grpcDoor{h.conn})
+			if i > 0 {
+				door = httpDoor{grpcDoor{h.conn}, e}
+			}
+			call := func(token, user string) error {
+				_, err := door.call(t.Context(), "UserService/GetUser", token, &memoryv1.GetUserRequest{UserId: user})
+				if status.Code(err) == codes.NotFound {
+					return nil
+				}
+				return err
+			}
+			acme, other := "acme by "+e.name, "other by "+e.name
+			first, second := agent(acme), agent(acme)
+			beside := agent(other)
+			twice := func(limit, token, user string) {
+				t.Helper()
+				if err := call(token, user); err != nil {
+					t.Fatal(err)
+				}
+				limited(t, call(token, user), limit)
+			}
+			slow := 1e-6 // one, and then none for days
+			d.set(acme, &memoryv1.TenantLimits{KeyRequestsPerSecond: &slow})
+			twice("key-requests-per-second", first, "ada")
+			if err := call(second, "ada"); err != nil {
+				t.Errorf("with another key: %v", err)
+			}
+			none := 0.0
+			d.set(acme, &memoryv1.TenantLimits{KeyRequestsPerSecond: &none, UserRequestsPerSecond: &slow})
+			twice("user-requests-per-second", first, "ada")
+			if err := call(first, "bob"); err != nil {
+				t.Errorf("about another user: %v", err)
+			}
+			d.set(acme, &memoryv1.TenantLimits{UserRequestsPerSecond: &none, TenantRequestsPerSecond: &slow})
+			twice("tenant-requests-per-second", first, "carol")
+			limited(t, call(second, "dave"), "tenant-requests-per-second")
+			if err := call(beside, "ada"); err != nil {
+				t.Errorf("the other tenant: %v", err)
+			}
+		})
+	}
+	t.Run("bytes are counted, and one request of any size is let through", func(t *testing.T) {
+		token, few := agent("bytes"), 1.0
+		d.set("bytes", &memoryv1.TenantLimits{TenantBytesPerSecond: &few})
+		count := func() error {
+			_, err := d.call(t.Context(), "HistoryService/CountTokens", token, &memoryv1.CountTokensRequest{
+				Texts: []string{strings.Repeat("word ", 100_000)},
+			})
+			return err
+		}
+		for i := range 20 {
+			if err := count(); err != nil {
+				limited(t, err, "tenant-bytes-per-second")
+				if i < 16 {
+					t.Errorf("refused after %d times half a megabyte, want 8 MiB", i)
+				}
+				return
+			}
+		}
+		t.Error("ten megabytes were let through at once")
+	})
+	t.Run("REST says 429 and Retry-After in seconds", func(t *testing.T) {
+		token, slow := agent("rest"), .1
+		d.set("rest", &memoryv1.TenantLimits{TenantRequestsPerSecond: &slow})
+		for _, want := range []struct {
+			status int
+			after  string
+		}{{http.StatusOK, ""}, {http.StatusTooManyRequests, "10"}} {
+			req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.conn.Target()+"/v1/users", nil))(t)
+			req.Header.Set("Authorization", "Bearer "+token)
+			resp := must(http.DefaultTransport.RoundTrip(req))(t)
+			resp.Body.Close()
+			if resp.StatusCode != want.status || resp.Header.Get("Retry-After") != want.after {
+				t.Errorf("status %d, Retry-After %q, want %d, %q", resp.StatusCode, resp.Header.Get("Retry-After"), want.status, want.after)
+			}
+		}
+	})
+}
+
+func TestTenantSettings(t *testing.T) {
+	d, _ := openDesk(t, appOptions{})
+	_, own := d.key(&memoryv1.CreateKeyRequest{Tenant: "acme", Role: keyRole("admin")})
+	t.Run("an admin of a tenant reads its limits and usage, and no other's", func(t *testing.T) {
+		if _, err := d.call(t.Context(), "TenantService/GetTenant", own, &memoryv1.GetTenantRequest{}); err != nil {
+			t.Error(err)
+		}
+		_, err := d.call(t.Context(), "TenantService/GetTenant", own, &memoryv1.GetTenantRequest{Tenant: "default"})
+		refused(t, err, codes.PermissionDenied, "ROLE_DENIED", "")
+		_, err = d.call(t.Context(), "TenantService/UpdateTenant", own, &memoryv1.UpdateTenantRequest{Tenant: &memoryv1.Tenant{Tenant: "acme"}})
+		refused(t, err, codes.PermissionDenied, "ROLE_DENIED", "")
+	})
+	t.Run("what a limit cannot be is refused by its field", func(t *testing.T) {
+		for field, value := range map[string]float64{"tenant_messages": .5, "tenant_cost_per_day": -1, "user_requests_per_second": 2e12} {
+			l := &memoryv1.TenantLimits{}
+			f := l.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(field))
+			l.ProtoReflect().Set(f, protoreflect.ValueOfFloat64(value))
+			_, err := d.call(t.Context(), "TenantService/UpdateTenant", d.admin, &memoryv1.UpdateTenantRequest{
+				Tenant: &memoryv1.Tenant{Tenant: "acme", Limits: l},
+			})
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "tenant.limits."+field)
+		}
+		_, err := d.call(t.Context(), "TenantService/UpdateTenant", d.admin, &memoryv1.UpdateTenantRequest{
+			Tenant: &memoryv1.Tenant{Tenant: "acme", DefaultProfile: "nope"},
+		})
+		refused(t, err, codes.InvalidArgument, "PROFILE_UNKNOWN", "")
+	})
+	t.Run("sessions that name no profile begin with the tenant's", func(t *testing.T) {
+		d.ask("TenantService/UpdateTenant", &memoryv1.UpdateTenantRequest{
+			Tenant: &memoryv1.Tenant{Tenant: "acme", DefaultProfile: config.AgentProfile},
+		}, &memoryv1.UpdateTenantResponse{})
+		for session, profile := range map[string]string{"named": config.ChatProfile, "unnamed": ""} {
+			record := &memoryv1.RecordRequest{
+				UserId: "ada", SessionId: session, Profile: profile, RequestId: "r",
+				Messages: []*memoryv1.Message{{Role: memoryv1.Role_ROLE_USER, Text: "hello"}},
+			}
+			for range 2 { // a repeat is one, whatever the tenant's profile was
+				if _, err := d.call(t.Context(), "MemoryService/Record", own, record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			replies, err := d.call(t.Context(), "MemoryService/GetSession", own, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: session})
+			want := config.AgentProfile
+			if profile != "" {
+				want = profile
+			}
+			if err != nil || replies[0].(*memoryv1.GetSessionResponse).GetSession().GetProfile() != want {
+				t.Errorf("%s: %v, error %v, want the profile %s", session, replies, err, want)
+			}
+		}
+	})
+}
+
+func TestLimitsOfMessages(t *testing.T) {
+	d, _ := openDesk(t, appOptions{})
+	_, token := d.key(&memoryv1.CreateKeyRequest{Tenant: "acme", Role: keyRole("admin")})
+	five, eight := 5.0, 8.0
+	d.set("acme", &memoryv1.TenantLimits{UserMessages: &five, TenantMessages: &eight})
+	record := func(user, request string, n int) error {
+		req := &memoryv1.RecordRequest{UserId: user, SessionId: "s", RequestId: request}
+		for i := range n {
+			req.Messages = append(req.Messages, &memoryv1.Message{
+				Id: fmt.Sprintf("%s-%d", request, i), Role: memoryv1.Role_ROLE_USER, Text: "words",
+			})
+		}
+		_, err := d.call(t.Context(), "MemoryService/Record", token, req)
+		return err
+	}
+	good := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	good(record("ada", "a", 3))
+	limited(t, record("ada", "b", 3), "user-messages")
+	good(record("ada", "c", 2))
+	good(record("ada", "a", 3)) // a repeat is told what the first one was
+	good(record("bob", "a", 3))
+	limited(t, record("bob", "b", 1), "tenant-messages")
+	if n := d.tenant("acme").GetUsage().GetMessages(); n != 8 {
+		t.Errorf("%d messages are counted, want 8: what was refused stored nothing", n)
+	}
+	_, err := d.call(t.Context(), "UserService/EraseUser", token, &memoryv1.EraseUserRequest{UserId: "ada"})
+	good(err)
+	eventually(t, "room after an erasure", func() bool { return record("bob", "d", 1) == nil })
+}
+
+// TestLimitsOfMoney is about a tenant whose models cost more than they may.
+func TestLimitsOfMoney(t *testing.T) {
+	m := &moody{}
+	server := llmtest.New(llmtest.Options{Chat: m.answer})
+	t.Cleanup(server.Close)
+	data := filepath.Join(t.TempDir(), "strata.db")
+	open := func() (*desk, *harness) {
+		h := startOn(t, data, func(c *config.Config) {
+			c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = server.URL(), "scripted", "scripted"
+			c.Prices = map[string]config.Price{"scripted": {Input: 1000, Output: 1000}}
+			c.MetricsListen = "127.0.0.1:0"
+		})
+		return &desk{grpcDoor{h.conn}, t, ""}, h
+	}
+	d, h := open()
+	h.learn(t, "s", "I like parrots")
+	cost := d.tenant("default").GetUsage().GetCostThisMonth()
+	if cost == 0 || d.tenant("default").GetUsage().GetModelTokensToday() == 0 {
+		t.Fatalf("what the model cost is not counted: %v", d.tenant("default"))
+	}
+	d.set("default", &memoryv1.TenantLimits{TenantCostPerMonth: &cost})
+	h.stop()
+	d, h = open()
+	if got := d.tenant("default").GetUsage().GetCostThisMonth(); got != cost {
+		t.Errorf("after a restart the cost is %v, was %v", got, cost)
+	}
+	t.Run("its calls that need a model are refused, others are answered", func(t *testing.T) {
+		var messages []*memoryv1.Message
+		for i := range 60 {
+			messages = append(messages, &memoryv1.Message{Role: memoryv1.Role(2 + i%2), Text: strings.Repeat(fmt.Sprintf("word %d ", i), 40)})
+		}
+		_, err := h.history.Compact(h.ctx, &memoryv1.CompactRequest{Messages: messages, Profile: config.ChatProfile})
+		limited(t, err, "tenant-cost-per-month")
+		record := &memoryv1.RecordRequest{UserId: "ada", SessionId: "poor", Messages: []*memoryv1.Message{
+			{Role: memoryv1.Role_ROLE_USER, Text: "I like storms"}, {Role: memoryv1.Role_ROLE_ASSISTANT, Text: "Good."},
+		}}
+		must(h.Record(h.ctx, record))(t)
+		must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "poor", Query: "storms"}))(t)
+		_, err = memoryv1.NewSummaryServiceClient(h.conn).Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: "ada", SessionId: "poor"})
+		limited(t, err, "tenant-cost-per-month")
+	})
+	jobs := func() []*memoryv1.Job {
+		return must(memoryv1.NewWorkServiceClient(h.conn).ListJobs(h.ctx, &memoryv1.ListJobsRequest{
+			UserId: "ada", States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN},
+		}))(t).GetJobs()
+	}
+	t.Run("its background work waits, and says for what", func(t *testing.T) {
+		eventually(t, "a job that says what it waits for", func() bool {
+			for _, j := range jobs() {
+				if strings.Contains(j.GetReason(), "over_budget (tenant-cost-per-month)") {
+					return true
+				}
+			}
+			return false
+		})
+		if h.sample(t, `strata_limits_refused_total{limit="tenant-cost-per-month",tenant="default"}`) == 0 {
+			t.Error("the metric does not count what was refused")
+		}
+	})
+}

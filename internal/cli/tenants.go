@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+type tenantsShowCmd struct {
+	Tenant string `arg:"" help:"The tenant."`
+}
+
+// Run prints the tenant.
+func (c *tenantsShowCmd) Run(r *run) error {
+	var reply *memoryv1.GetTenantResponse
+	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+		reply, err = client.GetTenant(ctx, &memoryv1.GetTenantRequest{Tenant: c.Tenant})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showLimits(reply)
+}
+
+func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
+	return r.show(reply, views{
+		table: func(w io.Writer) {
+			t, used := reply.GetTenant(), reply.GetUsage()
+			r.fields(w, [][]string{
+				{"tenant", oneLine(t.GetTenant())}, {"suspended", clock(t.GetSuspendTime())}, {"default profile", oneLine(t.GetDefaultProfile())},
+				{"model tokens today", strconv.FormatInt(used.GetModelTokensToday(), 10)},
+				{"cost today", amount(used.GetCostToday())}, {"cost this month", amount(used.GetCostThisMonth())},
+				{"messages", strconv.FormatInt(used.GetMessages(), 10)},
+			})
+			r.table(w, slices.Concat(whole.columns("limit", "value"), cut.columns("of")), limitRows(t.GetLimits(), reply.GetLimits()))
+		},
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetTenant().GetTenant()) },
+	})
+}
+
+func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// limitRows are the limits that hold, and whose they are.
+func limitRows(own, all *memoryv1.TenantLimits) [][]string {
+	var rows [][]string
+	fields := all.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		f, value, of := fields.Get(i), "none", "the server"
+		if v := all.ProtoReflect().Get(f).Float(); v > 0 {
+			value = amount(v)
+		}
+		if own.ProtoReflect().Has(f) {
+			of = "the tenant"
+		}
+		rows = append(rows, []string{strings.ReplaceAll(string(f.Name()), "_", "-"), value, of})
+	}
+	return rows
+}
+
+type tenantsSetCmd struct {
+	Tenant          string `arg:"" help:"The tenant."`
+	TenantRequests  string `name:"tenant-requests-per-second" placeholder:"N" help:"Calls a second of the tenant on each server. Each of these is a number, none, or default for what the server's setting of the same name says."`
+	UserRequests    string `name:"user-requests-per-second" placeholder:"N" help:"Calls a second about each user."`
+	KeyRequests     string `name:"key-requests-per-second" placeholder:"N" help:"Calls a second with each key."`
+	TenantBytes     string `name:"tenant-bytes-per-second" placeholder:"SIZE" help:"Bytes of requests a second, such as 1MiB."`
+	UserBytes       string `name:"user-bytes-per-second" placeholder:"SIZE" help:"The same about each user."`
+	KeyBytes        string `name:"key-bytes-per-second" placeholder:"SIZE" help:"The same with each key."`
+	TenantTokens    string `name:"tenant-model-tokens-per-day" placeholder:"N" help:"Tokens that models read and write on a day in UTC."`
+	TenantDayCost   string `name:"tenant-cost-per-day" placeholder:"AMOUNT" help:"What models may cost on a day in UTC, in the unit of the prices setting."`
+	TenantMonthCost string `name:"tenant-cost-per-month" placeholder:"AMOUNT" help:"What models may cost in a month in UTC."`
+	TenantMessages  string `name:"tenant-messages" placeholder:"N" help:"Messages that the tenant may have stored."`
+	UserMessages    string `name:"user-messages" placeholder:"N" help:"Messages that each user may have stored."`
+	DefaultProfile  string `name:"default-profile" placeholder:"NAME" help:"The profile of sessions that name none when they begin; default for the server's."`
+}
+
+// Run changes the tenant.
+func (c *tenantsSetCmd) Run(r *run) error {
+	req, err := c.request()
+	if err != nil {
+		return err
+	}
+	var reply *memoryv1.GetTenantResponse
+	err = r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+		if _, err := client.UpdateTenant(ctx, req); err != nil {
+			return err
+		}
+		reply, err = client.GetTenant(ctx, &memoryv1.GetTenantRequest{Tenant: c.Tenant})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.showLimits(reply)
+}
+
+// request changes what flags name: each has the name of its field.
+func (c *tenantsSetCmd) request() (*memoryv1.UpdateTenantRequest, error) {
+	limits, mask := &memoryv1.TenantLimits{}, &fieldmaskpb.FieldMask{}
+	req := &memoryv1.UpdateTenantRequest{Tenant: &memoryv1.Tenant{Tenant: c.Tenant, Limits: limits}, UpdateMask: mask}
+	flags := reflect.ValueOf(*c)
+	for i := range flags.NumField() {
+		name, text := flags.Type().Field(i).Tag.Get("name"), flags.Field(i).String()
+		if name == "" || text == "" {
+			continue
+		}
+		if name == "default-profile" {
+			mask.Paths = append(mask.Paths, "default_profile")
+			if text != byDefault {
+				req.Tenant.DefaultProfile = text
+			}
+			continue
+		}
+		field := strings.ReplaceAll(name, "-", "_")
+		mask.Paths = append(mask.Paths, "limits."+field)
+		if text == byDefault {
+			continue
+		}
+		value, err := limitValue(name, text)
+		if err != nil {
+			return nil, err
+		}
+		f := limits.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(field))
+		limits.ProtoReflect().Set(f, protoreflect.ValueOfFloat64(value))
+	}
+	if len(mask.GetPaths()) == 0 {
+		return nil, usageError{errors.New("name at least one limit to set, such as --tenant-requests-per-second 50: see strata tenants set --help")}
+	}
+	return req, nil
+}
+
+// What a flag may say beside a number.
+const (
+	byDefault = "default" // the server's setting
+	without   = "none"    // no limit
+)
+
+func limitValue(name, text string) (float64, error) {
+	if text == without {
+		return 0, nil
+	}
+	if strings.HasSuffix(name, "-bytes-per-second") {
+		var size config.Bytes
+		if err := size.UnmarshalText([]byte(text)); err != nil {
+			return 0, usageError{fmt.Errorf("--%s: %w", name, err)}
+		}
+		return float64(size), nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, usageError{fmt.Errorf("--%s: %q is neither a number nor %s nor %s", name, text, without, byDefault)}
+	}
+	return value, nil
+}

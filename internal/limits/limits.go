@@ -1,0 +1,136 @@
+// Package limits says what tenants, users and keys may use, and refuses what is more: requests and bytes by the second in this
+// process, tokens and money of models by the day and the month, and stored messages. What counts by the day and longer is kept in the
+// primary store and holds for all servers on it.
+package limits
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+// Limit names a limit: as a setting, in what is stored of a tenant, and in the details of an error.
+type Limit string
+
+// The limits. Zero means none; without a value a tenant has the server's.
+const (
+	TenantRequests  Limit = "tenant-requests-per-second"
+	UserRequests    Limit = "user-requests-per-second"
+	KeyRequests     Limit = "key-requests-per-second"
+	TenantBytes     Limit = "tenant-bytes-per-second"
+	UserBytes       Limit = "user-bytes-per-second"
+	KeyBytes        Limit = "key-bytes-per-second"
+	TenantTokens    Limit = "tenant-model-tokens-per-day"
+	TenantDayCost   Limit = "tenant-cost-per-day"
+	TenantMonthCost Limit = "tenant-cost-per-month"
+	TenantMessages  Limit = "tenant-messages"
+	UserMessages    Limit = "user-messages"
+)
+
+// Most is the largest value of a limit.
+const Most = 1e12
+
+// All lists the limits.
+func All() []Limit {
+	return []Limit{
+		TenantRequests, UserRequests, KeyRequests, TenantBytes, UserBytes, KeyBytes, TenantTokens, TenantDayCost, TenantMonthCost,
+		TenantMessages, UserMessages,
+	}
+}
+
+// IsWhole reports whether values of the limit are whole numbers.
+func (l Limit) IsWhole() bool {
+	switch l {
+	case TenantRequests, UserRequests, KeyRequests, TenantDayCost, TenantMonthCost:
+		return false
+	}
+	return true
+}
+
+// CostsMoney reports whether the limit needs the prices of models.
+func (l Limit) CostsMoney() bool { return l == TenantDayCost || l == TenantMonthCost }
+
+// Limits are values by limit. One that is missing or zero is none.
+type Limits map[Limit]float64
+
+// With returns the limits with a tenant's own in their places.
+func (l Limits) With(own map[string]float64) Limits {
+	if len(own) == 0 {
+		return l
+	}
+	all := maps.Clone(l)
+	if all == nil {
+		all = Limits{}
+	}
+	for name, value := range own {
+		all[Limit(name)] = value
+	}
+	return all
+}
+
+// Tenants reads what was decided about tenants. It is asked in every call, so that it must remember.
+type Tenants interface {
+	Tenant(ctx context.Context, id string) (store.Tenant, error)
+}
+
+// Book says which limits a tenant has.
+type Book struct {
+	defaults Limits
+	tenants  Tenants
+}
+
+// NewBook makes a Book of the server's limits and what was decided about tenants.
+func NewBook(defaults Limits, tenants Tenants) *Book { return &Book{defaults, tenants} }
+
+// Of returns the tenant's limits.
+func (b *Book) Of(ctx context.Context, tenant string) (Limits, error) {
+	t, err := b.tenants.Tenant(ctx, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read the limits of a tenant: %w", err)
+	}
+	return b.defaults.With(t.Limits), nil
+}
+
+// Meter counts what was refused and used. It must not block.
+type Meter interface {
+	// TenantCalled is told of every call.
+	TenantCalled(tenant string)
+	LimitRefused(tenant string, limit Limit)
+	// TenantUsed is told of the tokens of a model call, and of its cost in the unit of the prices.
+	TenantUsed(tenant string, tokens int64, cost float64)
+}
+
+// exceeded is the error of what a limit refuses: retry after the time, where that helps.
+func exceeded(limit Limit, value float64, retry time.Duration) *memory.Error {
+	amount := strconv.FormatFloat(value, 'f', -1, 64)
+	e := &memory.Error{
+		Kind: memory.KindExhausted, Reason: memory.ReasonLimitExceeded, Retry: retry,
+		Metadata: map[string]string{"limit": string(limit), "value": amount},
+		Message:  fmt.Sprintf("the limit %s of %s is reached", limit, amount),
+	}
+	switch limit {
+	case TenantMessages, UserMessages:
+		e.Message += ": erase sessions or users, or have the limit raised"
+	case TenantTokens, TenantDayCost, TenantMonthCost:
+		e.Message += ": models are asked again when the next " + strings.TrimPrefix(string(limit[strings.LastIndex(string(limit), "-"):]), "-") +
+			" begins in UTC, or once it is raised"
+	default:
+		e.Message += ": nothing was done; retry later"
+	}
+	return e
+}
+
+// wait is at least a millisecond: a caller who is told to retry after nothing would do so at once.
+func wait(d time.Duration) time.Duration {
+	return max(d.Truncate(time.Millisecond)+time.Millisecond, time.Millisecond)
+}
+
+// ceil is a rate as a whole number of at least one.
+func ceil(rate float64) int { return int(math.Max(1, math.Ceil(math.Min(rate, math.MaxInt32)))) }
