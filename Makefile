@@ -27,7 +27,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -62,10 +62,19 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
+clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
+	folder=$$(internal/app/testdata/clients/install.sh); \
+		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
+
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
+
+REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @redocly/cli@2.77.0
+
+lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
+	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
 generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
