@@ -122,7 +122,7 @@ func TestRealClients(t *testing.T) {
 				}
 			}
 			if seen.ReboundVisit != http.StatusForbidden || len(seen.Rebound) == 0 {
-				t.Errorf("the document is served with HTTP %d, calls %v", seen.ReboundVisit, seen.Rebound)
+				t.Errorf("/healthz is served with HTTP %d, calls %v", seen.ReboundVisit, seen.Rebound)
 			}
 		})
 		t.Run("nothing of what uninvited pages sent was stored", func(t *testing.T) {

@@ -47,7 +47,7 @@ try {
   await page.addScriptTag({ content: script });
   seen.rebound = await page.evaluate((g) => globalThis.intrude(g), { base: "", user: "intruder" });
   const visit = await browser.newPage();
-  seen.reboundVisit = (await visit.goto(rebound + "/openapi.yaml")).status();
+  seen.reboundVisit = (await visit.goto(rebound + "/healthz")).status();
   console.log(JSON.stringify(seen));
 } finally {
   await browser.close();
