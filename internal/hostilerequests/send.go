@@ -151,7 +151,8 @@ func (s *sender) failed(ctx context.Context, q Request, err error) (kind, fault 
 		return "no reply in time", fmt.Sprintf("no reply within %v", patience)
 	case q.Delivery.owed() && isWellFormed(q) && strings.Contains(err.Error(), "INTERNAL_ERROR"):
 		return "reset", "the server reset the stream: " + err.Error()
-	case strings.Contains(err.Error(), "invalid") || strings.Contains(err.Error(), "malformed"):
+	case strings.Contains(err.Error(), "invalid") || strings.Contains(err.Error(), "malformed") ||
+		strings.Contains(err.Error(), "larger than peer"):
 		return "not sent", "" // the client refuses to
 	}
 	return "no reply", "" // the server ends a connection that holds too much

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -19,10 +18,6 @@ func bounded(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isGRPC(r) && r.ProtoMajor < 2 {
 			unknown(w, r)
-			return
-		}
-		if name := unreadableHeader(r); name != "" {
-			refuse(w, codes.InvalidArgument, "the header "+name+" is not in base64, as all are whose names end with -bin")
 			return
 		}
 		r.Body = &patientBody{ReadCloser: r.Body, w: http.NewResponseController(w), patience: o.Patience}
@@ -84,6 +79,7 @@ func readWhole(w http.ResponseWriter, r *http.Request, held *grown) bool {
 	}
 	if body.Len() == 0 && r.Method != http.MethodGet && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		body.WriteString("{}") // nothing is said of the request, so that all of it is empty
+		r.ContentLength = int64(body.Len())
 	}
 	r.Body = io.NopCloser(&body)
 	return true
@@ -101,21 +97,6 @@ func refuseBody(w http.ResponseWriter, err error) {
 		return
 	}
 	refuse(w, codes.InvalidArgument, "the body did not come whole in time")
-}
-
-// unreadableHeader is the name of a header of bytes that gRPC cannot read; "" for none.
-func unreadableHeader(r *http.Request) string {
-	for name, values := range r.Header {
-		if !strings.HasSuffix(strings.ToLower(name), "-bin") {
-			continue
-		}
-		for _, v := range values {
-			if _, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "=")); err != nil {
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 // undecoded is the request with its path as it was sent: the translation finds the segments in it, and decodes each by itself, so

@@ -1,19 +1,24 @@
 package httpapi
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // compressed is the flag of a frame whose message is compressed.
@@ -126,42 +131,112 @@ func notCompressed(err error) error {
 }
 
 // blameless has gRPC call the client's what is the client's fault: a request of which it cannot make one message is INTERNAL to it, as a
-// defect is, and one whose body breaks off has no status at all.
+// defect is, one whose headers it cannot read gets HTTP 400, which the translation takes for a defect, and one whose body breaks off gets
+// no status at all.
 func blameless(grpc http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &begunReply{ResponseWriter: w}
-		grpc.ServeHTTP(out, r)
+		oneAfterTheOther(grpc, out, r)
 		h, prefix := w.Header(), ""
-		if !out.began {
-			if h.Get("Grpc-Status") != "" {
-				return
-			}
+		switch {
+		case !out.began && h.Get("Grpc-Status") == "":
 			h.Set("Content-Type", "application/grpc+proto")
-		} else if h.Get(http.TrailerPrefix+"Grpc-Status") != "" {
+		case h.Get("Grpc-Status") == internalCode && isUnreadable(h.Get("Grpc-Message")):
+		case h.Get(http.TrailerPrefix+"Grpc-Status") == internalCode && isUnreadable(h.Get(http.TrailerPrefix+"Grpc-Message")):
 			prefix = http.TrailerPrefix
-		}
-		if out.began && (h.Get(prefix+"Grpc-Status") != internalCode || !isUnreadable(h.Get(prefix+"Grpc-Message"))) {
+		default:
 			return
 		}
-		st := unreadableRequest()
-		h.Set(prefix+"Grpc-Status", fmt.Sprint(st.GetCode()))
-		h.Set(prefix+"Grpc-Message", st.GetMessage())
-		if details, err := proto.Marshal(st); err == nil {
-			h.Set(prefix+"Grpc-Status-Details-Bin", base64.RawStdEncoding.EncodeToString(details))
-		}
+		setStatus(h, prefix, "the request did not come whole, is not one message, or is not framed or compressed as its headers say")
 	})
+}
+
+// oneAfterTheOther has gRPC read the request before it replies. Its handler reads in a goroutine of its own, and where the translation
+// finds in that goroutine that a body is no JSON, it replies at once: beside a call that ends at that moment, of a deadline, both would
+// write the same headers, which ends the process.
+func oneAfterTheOther(grpc http.Handler, w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == memoryv1.UserService_ImportUser_FullMethodName {
+		throughPipe(grpc, w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the translation has replied, or the client is gone
+	}
+	whole := r.WithContext(r.Context())
+	whole.Body = io.NopCloser(bytes.NewReader(body))
+	grpc.ServeHTTP(w, whole)
+}
+
+// throughPipe is oneAfterTheOther for a call that has a stream of requests and one reply, which is written when the last request was read.
+func throughPipe(grpc http.Handler, w http.ResponseWriter, r *http.Request) {
+	from, to := io.Pipe()
+	piped := r.WithContext(r.Context())
+	piped.Body = from
+	reply := &keptReply{header: http.Header{}}
+	var call safegroup.Group
+	call.Go(func() error {
+		defer from.Close() //nolint:errcheck // it returns none
+		grpc.ServeHTTP(reply, piped)
+		return nil
+	})
+	_, err := io.Copy(to, r.Body)
+	_ = to.CloseWithError(err) // nil is the end
+	safegroup.Must(call.Wait())
+	if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		return // the translation has replied, or the client is gone
+	}
+	reply.writeTo(w)
+}
+
+// keptReply is a reply that is written later.
+type keptReply struct {
+	header http.Header // with what is set after the reply is begun: trailers
+	began  http.Header // what it was when the reply was begun
+	code   int         // 0 before that
+	body   bytes.Buffer
+}
+
+// Header returns the headers and trailers.
+func (k *keptReply) Header() http.Header { return k.header }
+
+// WriteHeader begins the reply.
+func (k *keptReply) WriteHeader(code int) {
+	if k.code == 0 {
+		k.code, k.began = code, k.header.Clone()
+	}
+}
+
+// Write keeps what is written.
+func (k *keptReply) Write(b []byte) (int, error) {
+	k.WriteHeader(http.StatusOK)
+	return k.body.Write(b)
+}
+
+// Flush implements http.Flusher, which gRPC's handler asks for.
+func (k *keptReply) Flush() { k.WriteHeader(http.StatusOK) }
+
+func (k *keptReply) writeTo(w http.ResponseWriter) {
+	if k.code != 0 {
+		maps.Copy(w.Header(), k.began)
+		w.WriteHeader(k.code)
+		_, _ = w.Write(k.body.Bytes())
+	}
+	maps.Copy(w.Header(), k.header)
+}
+
+// setStatus has a reply of gRPC say that its request is invalid.
+func setStatus(h http.Header, prefix, message string) {
+	st := &spb.Status{Code: int32(codes.InvalidArgument), Message: message}
+	h.Set(prefix+"Grpc-Status", strconv.Itoa(int(st.GetCode())))
+	h.Set(prefix+"Grpc-Message", message)
+	if details, err := proto.Marshal(st); err == nil {
+		h.Set(prefix+"Grpc-Status-Details-Bin", base64.RawStdEncoding.EncodeToString(details))
+	}
 }
 
 // internalCode is INTERNAL as gRPC writes it.
 const internalCode = "13"
-
-// unreadableRequest is the error of a request of which gRPC can make no message.
-func unreadableRequest() *spb.Status {
-	return &spb.Status{
-		Code:    int32(codes.InvalidArgument),
-		Message: "the request did not come whole, is not one message, or is not framed or compressed as its headers say",
-	}
-}
 
 // isUnreadable reports whether INTERNAL with these words is gRPC's own for a request that it cannot read: those of this program have
 // others. See (*serverStream).RecvMsg and its callees in google.golang.org/grpc.
@@ -177,21 +252,31 @@ func isUnreadable(message string) bool {
 	return false
 }
 
-// begunReply knows whether a reply was begun.
+// begunReply knows whether a reply was begun, and makes one of gRPC of an error of HTTP.
 type begunReply struct {
 	http.ResponseWriter
-	began bool
+	began   bool
+	refused bool // its body is thrown away
 }
 
 // WriteHeader begins the reply.
 func (w *begunReply) WriteHeader(code int) {
 	w.began = true
+	if code >= http.StatusBadRequest && code < http.StatusInternalServerError {
+		w.refused, code = true, http.StatusOK
+		w.Header().Del("Content-Length")
+		w.Header().Set("Content-Type", "application/grpc+proto")
+		setStatus(w.Header(), "", "a header cannot be read: those whose names end with -bin are in base64, grpc-timeout is digits and a unit")
+	}
 	w.ResponseWriter.WriteHeader(code)
 }
 
 // Write begins the reply.
 func (w *begunReply) Write(b []byte) (int, error) {
 	w.began = true
+	if w.refused {
+		return len(b), nil
+	}
 	return w.ResponseWriter.Write(b)
 }
 
