@@ -16,6 +16,7 @@ LENGTH     ?= 60s
 HISTORIES  ?= 10000
 NEIGHBOURS ?= 100000
 MESSAGES   ?= 500000
+REQUESTS   ?= 10000
 MONGO_CYCLES ?= 20
 BENCH_ARGS ?=
 EVAL_ARGS  ?=
@@ -27,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks lint generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -62,10 +63,19 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
+clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
+	folder=$$(internal/app/testdata/clients/install.sh); \
+		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
+
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
+
+REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @redocly/cli@2.77.0
+
+lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
+	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
 generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
@@ -126,6 +136,9 @@ bench-overload: tools ## calls that cost most, 64 at once, beside Record and sma
 # The figures of the distributed tiers want the three servers: see backends-up.
 TIERS = file="$$(tools/backends/backends.sh file)"; given="$$(export -p | grep -E ' STRATA_TEST_[A-Z_]+=' || true)"; if [ -f "$$file" ]; then . "$$file"; fi; eval "$$given";
 
+bench-hostile: tools ## REQUESTS (10000) hostile requests at each way in: panics, memory, whose fault replies call it
+	$(BIN)/strata-bench hostile -binary=$(BIN)/strata -requests=$(REQUESTS) $(BENCH_ARGS)
+
 bench-tiers: tools ## BuildContext over MongoDB, Milvus and Elasticsearch: own time beside theirs
 	@$(TIERS) $(BIN)/strata-bench tiers -binary=$(BIN)/strata $(BENCH_ARGS)
 
@@ -171,12 +184,13 @@ figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for 
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, five minutes of each fuzz target; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, 100,000 hostile requests at each way in, five minutes of each fuzz target; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) bench-outage LENGTH=10m
 	$(MAKE) bench-overload BENCH_ARGS=-duration=2m
+	$(MAKE) bench-hostile REQUESTS=100000
 	$(MAKE) bench-large
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -560,6 +561,30 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a post without a body is one of an empty request", func(t *testing.T) {
+		if code, _, body := h.overHTTP(t, http.MethodPost, "/v1/history:countTokens", "", asJSON); code != http.StatusOK {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("a compressed body is read, unless it is not compressed or far larger than it seems", func(t *testing.T) {
+		gzipped := map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip"}
+		for body, want := range map[string]int{
+			zipped(t, `{"texts":["one"]}`):          http.StatusOK,
+			zipped(t, strings.Repeat(" ", 100<<20)): http.StatusTooManyRequests,
+			`{"texts":["one"]}`:                     http.StatusBadRequest,
+		} {
+			if code, _, reply := h.overHTTP(t, http.MethodPost, "/v1/history:countTokens", body, gzipped); code != want {
+				t.Errorf("%d bytes: %d %s, want %d", len(body), code, reply, want)
+			}
+		}
+	})
+	t.Run("a header that cannot be read is the client's fault", func(t *testing.T) {
+		for name, value := range map[string]string{"A-Bin": "not base64!", "Grpc-Timeout": "soon"} {
+			if code, _, body := h.overHTTP(t, http.MethodGet, "/v1/users", "", map[string]string{name: value}); code != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", name, code, body)
+			}
+		}
+	})
 	t.Run("a misspelt parameter of a query is refused", func(t *testing.T) {
 		code, header, body := h.overHTTP(t, http.MethodGet, "/v1/users?page_siz=3", "", nil)
 		if code != http.StatusBadRequest || header.Get("Content-Type") != "application/json" || !strings.Contains(body, "page_siz") {
@@ -592,6 +617,58 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%d %s", code, body)
 		}
 	})
+}
+
+func TestAUserIsImportedOverConnectAndGRPCWeb(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	h.fillPortable(t)
+	file := h.settled(t, "ada")
+	for name, options := range map[string][]connect.ClientOption{
+		"Connect": {}, "Connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect.NewClient[memoryv1.ImportUserRequest, memoryv1.ImportUserResponse](
+				http.DefaultClient, "http://"+h.conn.Target()+memoryv1.UserService_ImportUser_FullMethodName, options...)
+			send := func(user, file string) (*memoryv1.ImportUserResponse, error) {
+				stream := c.CallClientStream(h.ctx)
+				for len(file) > 0 {
+					n := min(len(file), 1000)
+					if err := stream.Send(&memoryv1.ImportUserRequest{UserId: user, Chunk: []byte(file[:n])}); err != nil {
+						break // the reply says why
+					}
+					file = file[n:]
+				}
+				reply, err := stream.CloseAndReceive()
+				if err != nil {
+					return nil, err
+				}
+				return reply.Msg, nil
+			}
+			if reply, err := send("by "+name, file); err != nil || reply.GetUser().GetUserId() != "by "+name {
+				t.Errorf("%v, %v", reply, err)
+			}
+			if _, err := send("by "+name, file); connect.CodeOf(err) != connect.CodeAlreadyExists {
+				t.Errorf("a second time: %v", err)
+			}
+			if _, err := send("half by "+name, file[:len(file)/2]); connect.CodeOf(err) != connect.CodeInvalidArgument {
+				t.Errorf("half of the file: %v", err)
+			}
+		})
+	}
+}
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func TestSlowHTTPClientsAreCutOff(t *testing.T) {

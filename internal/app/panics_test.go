@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -185,4 +186,28 @@ func TestAPanicInBackgroundWorkEndsNeitherTheServerNorTheWork(t *testing.T) {
 			h.stop()
 		})
 	}
+}
+
+func TestAPanicOfARequestOverHTTPEndsThatRequestAlone(t *testing.T) {
+	p := &panickyTruth{}
+	h := onPanicky(t, filepath.Join(t.TempDir(), "strata.db"), p)
+	p.arm("Check")
+	code, _, body := h.overHTTP(t, http.MethodGet, "/readyz", "", nil)
+	if !p.hit("Check") {
+		t.Fatal("it was not called")
+	}
+	if code != http.StatusInternalServerError || strings.Contains(body, panicCanary) || strings.Contains(body, ".go") {
+		t.Errorf("HTTP %d %s", code, body)
+	}
+	p.arm()
+	if code, _, body := h.overHTTP(t, http.MethodGet, "/readyz", "", nil); code != http.StatusOK {
+		t.Errorf("the next one: HTTP %d %s", code, body)
+	}
+	if n := h.sample(t, "strata_panics_total"); n < 1 {
+		t.Errorf("%v panics were counted", n)
+	}
+	if log := h.log.String(); !strings.Contains(log, "panic of type string") || !strings.Contains(log, "panics_test.go") {
+		t.Errorf("the log does not say what panicked, and where: %s", log)
+	}
+	h.quiet(t)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // bounded bounds what a request may hold and how slowly it may come.
@@ -19,18 +21,18 @@ func bounded(o Options, next http.Handler) http.Handler {
 			return
 		}
 		r.Body = &patientBody{ReadCloser: r.Body, w: http.NewResponseController(w), patience: o.Patience}
-		if isStream(r) { // its messages are admitted one by one
+		held := grown{admit: func(bytes int64) (func(), error) { return o.Admit(r.Context(), bytes) }}
+		if isStream(r) {
+			frames := &admittedFrames{ReadCloser: r.Body, memory: held}
+			defer frames.memory.release()
+			if r.URL.Path != importPath { // whose file is no stream of frames: its messages are made here, and are small
+				r.Body = frames
+			}
 			next.ServeHTTP(w, undecoded(r))
 			return
 		}
-		release, err := admit(o, r)
-		if err != nil {
-			w.Header().Set("Retry-After", "1")
-			refuse(w, codes.ResourceExhausted, err.Error())
-			return
-		}
-		defer release()
-		if !readWhole(w, r) {
+		defer held.release()
+		if !readWhole(w, r, &held) {
 			return
 		}
 		if !strings.HasPrefix(r.URL.Path, restPrefix) { // Connect's errors are as its clients read them
@@ -49,33 +51,52 @@ func isStream(r *http.Request) bool {
 	return r.URL.Path == importPath || strings.HasPrefix(kind, "application/connect+") || strings.HasPrefix(kind, "application/grpc")
 }
 
-// admit waits for the memory of a request that is large, or may be.
-func admit(o Options, r *http.Request) (release func(), err error) {
-	bytes := r.ContentLength
-	if bytes < 0 {
-		bytes = maxMessageBytes
-	}
-	if bytes <= smallBytes {
-		return func() {}, nil
-	}
-	return o.Admit(r.Context(), heldPerByte*min(bytes, maxBodyBytes))
-}
-
 // readWhole reads the body, which the translation would hold all the same. Where it does not come whole the client is told why, and
 // the connection is closed: what comes on it later would be taken for a request.
-func readWhole(w http.ResponseWriter, r *http.Request) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
-	if err == nil {
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		return true
+func readWhole(w http.ResponseWriter, r *http.Request, held *grown) bool {
+	var body bytes.Buffer
+	from := http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	for {
+		_, err := io.CopyN(&body, from, smallBytes)
+		if err == nil {
+			err = held.to(int64(body.Len()))
+		}
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		w.Header().Set("Connection", "close")
+		refuseBody(w, err)
+		return false
 	}
-	w.Header().Set("Connection", "close")
+	if r.Header.Get("Content-Encoding") != "" && body.Len() > 0 { // it will be larger
+		if err := held.to(max(int64(body.Len()), maxMessageBytes)); err != nil {
+			refuseBody(w, err)
+			return false
+		}
+	}
+	if body.Len() == 0 && r.Method != http.MethodGet && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		body.WriteString("{}") // nothing is said of the request, so that all of it is empty
+		r.ContentLength = int64(body.Len())
+	}
+	r.Body = io.NopCloser(&body)
+	return true
+}
+
+// refuseBody says why a body is not read.
+func refuseBody(w http.ResponseWriter, err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		refuse(w, codes.ResourceExhausted, "the body is larger than 16 MiB: split the call")
-	} else {
-		refuse(w, codes.InvalidArgument, "the body did not come whole in time")
+		return
 	}
-	return false
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Kind == memory.KindExhausted {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, codes.ResourceExhausted, e.Message)
+		return
+	}
+	refuse(w, codes.InvalidArgument, "the body did not come whole in time")
 }
 
 // undecoded is the request with its path as it was sent: the translation finds the segments in it, and decodes each by itself, so

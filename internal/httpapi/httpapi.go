@@ -39,6 +39,7 @@ type Options struct {
 
 // New makes the handler of all HTTP requests.
 func New(o Options) (http.Handler, error) {
+	o.GRPC = blameless(o.GRPC)
 	services := make([]*vanguard.Service, len(o.Services))
 	for i, name := range o.Services {
 		services[i] = vanguard.NewService(name, o.GRPC)
@@ -54,6 +55,7 @@ func New(o Options) (http.Handler, error) {
 				UnmarshalOptions: protojson.UnmarshalOptions{Resolver: types},
 			}}
 		}),
+		vanguard.WithCompression(vanguard.CompressionGzip, newGzip, newGunzip),
 		vanguard.WithUnknownHandler(http.HandlerFunc(unknown)),
 	)
 	if err != nil {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -45,9 +47,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if path, found := invalidUTF8(data.Materialize(), m.ProtoReflect().Descriptor(), place{}); found {
 		fault = memory.FieldError{Field: path, Description: "is not valid UTF-8; send text as UTF-8, bytes in a blob"}
 	}
-	proto.Reset(m)
-	m.ProtoReflect().
-		SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
+	leaveFault(m, fault)
 	return nil
 }
 
@@ -84,6 +84,24 @@ func (p sentBuffer) Put(b *[]byte) {
 
 // faultField is a field number that no message of the API uses. A client that sends it itself is refused.
 const faultField = protowire.Number(536870911)
+
+// unreadable is what is wrong with a request of which gRPC cannot make a message.
+func unreadable() memory.FieldError {
+	return memory.FieldError{
+		Field: "request", Description: "did not come whole, is not one message, or is not framed or compressed as its headers say",
+	}
+}
+
+// isUnreadable reports whether an error of gRPC says that what was received is no message: that is the client's fault, which gRPC calls
+// INTERNAL.
+func isUnreadable(err error) bool { return status.Code(err) == codes.Internal }
+
+// leaveFault has a message say what is wrong with the request, and nothing else.
+func leaveFault(m proto.Message, fault memory.FieldError) {
+	proto.Reset(m)
+	m.ProtoReflect().
+		SetUnknown(protowire.AppendString(protowire.AppendTag(nil, faultField, protowire.BytesType), fault.Field+"\x00"+fault.Description))
+}
 
 // decodeFault returns the fault that the codec left.
 func decodeFault(m proto.Message) (memory.FieldError, bool) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // maxConnectionPause is how long a connection over HTTP may be idle between requests.
@@ -24,7 +26,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           handler,
+		Handler:           containedHTTP(handler, log),
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: connectTimeout,
@@ -40,6 +42,25 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 			return context.WithValue(ctx, connectionKey{}, a.connection)
 		},
 	}
+}
+
+// containedHTTP has a panic end the request alone, as one of a gRPC call does: net/http would write its value, which may hold a user's
+// words, and count it nowhere.
+func containedHTTP(next http.Handler, log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(http.ErrAbortHandler) // a reply that is cut off on purpose
+			}
+			log.ErrorContext(r.Context(), "request over HTTP", "error", safegroup.Recovered(v))
+			http.Error(w, "internal error; the server's log has the cause", http.StatusInternalServerError)
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // shutdownHTTP lets running calls finish. When the drain timeout has passed their handlers are cut off, and with them their calls.

@@ -92,6 +92,10 @@ func (s *admittedStream) RecvMsg(m any) error {
 		s.mu.Lock()
 		s.ended = errors.Is(err, io.EOF)
 		s.mu.Unlock()
+		if isUnreadable(err) {
+			fault := unreadable()
+			return memory.InvalidField(fault.Field, "%s", fault.Description)
+		}
 		return err
 	}
 	p, ok := m.(proto.Message)

@@ -33,6 +33,8 @@ type options struct {
 	replays    int           // of two sessions that contradict each other
 	long       int           // messages of the long session
 	backends   string        // the folder of the scripts that start servers
+	hostile    int           // requests at each way in
+	seed       uint64        // of hostile requests
 	outage     time.Duration // how long the model does not answer
 	part       int           // of workloads W and W2: the sessions of one in so many; 1 for all
 	report     *measure.Report
@@ -64,6 +66,7 @@ func figures() []figure {
 		{"replicas", "64 clients on one session through three servers on one MongoDB, one killed", replicasFigure, true},
 		{"outage", "a model that does not answer for -length: facts missing after it, calls that it cost", outageFigure, false},
 		{"overload", "20 kinds of calls that cost most, alone and 64 at once beside Record and small contexts", overloadFigure, false},
+		{"hostile", "-requests hostile requests at each of gRPC, gRPC-Web, Connect and REST: panics, memory, whose fault replies call it", hostileFigure, false},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure, false},
 	}
 }
@@ -92,6 +95,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
 	fs.IntVar(&o.part, "part", 1, "context, neighbours: measure on one in so many sessions of W and W2, to see in little time that all works")
+	fs.IntVar(&o.hostile, "requests", 10_000, "hostile requests at each way in")
+	fs.Uint64Var(&o.seed, "seed", 1, "from which hostile requests follow")
 	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")
 	if err := fs.Parse(args); err != nil {
 		return err

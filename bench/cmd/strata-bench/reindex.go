@@ -117,6 +117,11 @@ func timeReindex(ctx context.Context, s *running, metrics string, view memoryv1.
 
 // fedRows is how many rows the server has told a view of since it started.
 func fedRows(ctx context.Context, metrics, view string) (float64, error) {
+	return metric(ctx, metrics, `strata_view_fed_rows_total{view="`+view+`"}`)
+}
+
+// metric reads a value of the server's metrics, by its name and labels; 0 where it has none.
+func metric(ctx context.Context, metrics, name string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metrics+"/metrics", http.NoBody)
 	if err != nil {
 		return 0, err
@@ -128,7 +133,7 @@ func fedRows(ctx context.Context, metrics, view string) (float64, error) {
 	defer r.Body.Close() //nolint:errcheck // nothing was written
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), `strata_view_fed_rows_total{view="`+view+`"} `); ok {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
 			return strconv.ParseFloat(value, 64)
 		}
 	}

@@ -4,6 +4,9 @@
 //     last part of its field, user_id for fact.user_id.
 //   - Errors are google.rpc.Status, as REST replies with; Connect's own are left out, as are calls without a path.
 //   - Bodies get the examples of the file that is named as its argument.
+//   - Types are those of OpenAPI 3.1 and of protobuf's JSON: null is a type, a Duration is seconds with an s, which is not the
+//     duration of JSON Schema.
+//   - Schemas that nothing refers to are left out.
 //   - What proto/openapi.base.yaml says of paths by hand stays.
 package main
 
@@ -45,6 +48,9 @@ func run(in io.Reader, out io.Writer, examples string) error {
 		remove(schemas, name)
 	}
 	errorsOfStatus(root)
+	nullIsAType(root)
+	wellKnown(schemas)
+	prune(root, schemas)
 	if err := addExamples(paths, bodies.Content[0]); err != nil {
 		return err
 	}
@@ -124,6 +130,61 @@ func errorsOfStatus(n *yaml.Node) {
 	}
 	for _, c := range n.Content {
 		errorsOfStatus(c)
+	}
+}
+
+// nullIsAType has what may be null say so in its type: OpenAPI 3.1 has no nullable.
+func nullIsAType(n *yaml.Node) {
+	if kind := value(n, "type"); kind != nil && value(n, "nullable") != nil {
+		remove(n, "nullable")
+		if kind.Kind == yaml.ScalarNode {
+			first := *kind
+			*kind = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{&first}}
+		}
+		kind.Content = append(kind.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "null", Style: yaml.DoubleQuotedStyle})
+	}
+	for _, c := range n.Content {
+		nullIsAType(c)
+	}
+}
+
+// wellKnown says how protobuf's JSON writes durations and times. The generator gives times the examples of durations.
+func wellKnown(schemas *yaml.Node) {
+	duration, time := value(schemas, "google.protobuf.Duration"), value(schemas, "google.protobuf.Timestamp")
+	remove(duration, "format")
+	remove(time, "examples")
+	for of, example := range map[*yaml.Node]string{duration: "1.5s", time: "2026-03-01T12:30:00.5Z"} {
+		of.Content = append(of.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "examples"},
+			&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: example, Style: yaml.DoubleQuotedStyle}}})
+	}
+}
+
+// prune removes the schemas that nothing refers to, until all that are left are referred to.
+func prune(root, schemas *yaml.Node) {
+	for {
+		used := map[string]bool{}
+		references(root, used)
+		before := len(schemas.Content)
+		for i := 0; i < len(schemas.Content); {
+			if used[schemas.Content[i].Value] {
+				i += 2
+				continue
+			}
+			schemas.Content = slices.Delete(schemas.Content, i, i+2)
+		}
+		if len(schemas.Content) == before {
+			return
+		}
+	}
+}
+
+// references collects the names of the schemas that a node refers to.
+func references(n *yaml.Node, into map[string]bool) {
+	if to := value(n, "$ref"); to != nil && n.Kind == yaml.MappingNode {
+		into[strings.TrimPrefix(to.Value, "#/components/schemas/")] = true
+	}
+	for _, c := range n.Content {
+		references(c, into)
 	}
 }
 
