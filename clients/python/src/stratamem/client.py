@@ -9,7 +9,7 @@ from typing import Any, cast
 import grpc
 from google.protobuf import struct_pb2
 
-from stratamem import _channel, messages, v1
+from stratamem import _channel, _memory, messages, v1
 from stratamem._channel import DEFAULT_TIMEOUT
 from stratamem.retry import Retry
 from stratamem.v1 import (
@@ -111,6 +111,13 @@ class Client:
         """Builds the context of the next model call. fields are those of BuildContextRequest; see messages.rendered."""
         return self.memory.BuildContext(_build(user_id, session_id, query, pending, **fields), timeout=timeout)
 
+    def recall(self, user_id: str, session_id: str, query: str, *, beside: Iterable[Any] = (), summary: bool = False, **fields: Any) -> str:
+        """What memory knows that helps with the query, as one text between fences, "" for nothing: for agents that hold their
+        session's messages themselves. What the messages beside it say is left out; summary has it hold the session's summary,
+        for messages that do not reach back to the beginning. fields are those of BuildContextRequest."""
+        request = _memory.request(user_id, session_id, query, beside, summary, **fields)
+        return _memory.block(self.memory.BuildContext(request))
+
     def messages(self, user_id: str, session_id: str, **fields: Any) -> Iterator[v1.Message]:
         """The session's messages in order, page by page as they are read; fields are those of ListMessagesRequest."""
         request = v1.ListMessagesRequest(user_id=user_id, session_id=session_id, **fields)
@@ -205,6 +212,13 @@ class AsyncClient:
     ) -> v1.BuildContextResponse:
         """As Client.build_context."""
         return await self.memory.BuildContext(_build(user_id, session_id, query, pending, **fields), timeout=timeout)
+
+    async def recall(
+        self, user_id: str, session_id: str, query: str, *, beside: Iterable[Any] = (), summary: bool = False, **fields: Any
+    ) -> str:
+        """As Client.recall."""
+        request = _memory.request(user_id, session_id, query, beside, summary, **fields)
+        return _memory.block(await self.memory.BuildContext(request))
 
     def messages(self, user_id: str, session_id: str, **fields: Any) -> AsyncIterator[v1.Message]:
         """As Client.messages."""

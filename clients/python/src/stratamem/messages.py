@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from stratamem import v1
 
@@ -25,6 +25,8 @@ _CONTINUED = "continued/v1"
 
 _MESSAGE_BYTES = (1 << 20) - 4096  # the limit of a message, less what the service adds
 _LABEL_BYTES = 255
+
+_T = TypeVar("_T")
 
 _ROLES = {
     "system": v1.ROLE_SYSTEM,
@@ -55,22 +57,24 @@ def read(item: Any, format: str = "", *, id: str = "", origin: v1.Origin | int =
         return [item]
     item = plain(item)
     format = format or format_of(item)
-    data = json.dumps(item, separators=(",", ":"), default=_json).encode()
     body = {**item["data"], "type": item["type"]} if format == LANGCHAIN and "data" in item else item
-    out = _read_item(body) if _is_item(body, format) else _read_message(body)
-    for m in out:
-        m.original.format = _CONTINUED
+    drafts = _read_item(body) if _is_item(body, format) else _read_message(body)
+    data = json.dumps(item, separators=(",", ":"), default=_json).encode()
+    return pack(drafts, format, data, id=id, origin=origin)
+
+
+def pack(drafts: list[v1.Message], format: str, data: bytes, *, id: str = "", origin: v1.Origin | int = 0) -> list[v1.Message]:
+    """Makes one item's messages whole: the first has the original, and each says something. For adapters of formats of their own,
+    which have read an item into messages with role, name and parts."""
+    for n, m in enumerate(drafts):
+        m.original.format, m.original.data = (_CONTINUED, b"") if n else (format, data)
         m.origin = origin  # type: ignore[assignment]
+        if id:
+            m.id = f"{id}:{n}" if n else id
         if not m.parts and m.role != v1.ROLE_ASSISTANT:
-            m.parts.append(_opaque("empty", ""))  # the service wants something to be said
-    out[0].original.format, out[0].original.data = format, data
-    if id:
-        out[0].id = id
-        if len(out) > 1:
-            out[1].id = f"{id}:rest"
-    for m in out:
+            m.parts.append(opaque("empty"))  # the service wants something to be said
         _fit(m)
-    return out
+    return drafts
 
 
 def read_all(items: Iterable[Any], format: str = "") -> list[v1.Message]:
@@ -81,13 +85,18 @@ def read_all(items: Iterable[Any], format: str = "") -> list[v1.Message]:
 def write(messages: Iterable[v1.Message], format: str) -> list[dict[str, Any]]:
     """The provider's items of messages: the original where it is of this format, else one that is made of the parts. What no
     item can be made of is left out."""
-    out: list[dict[str, Any]] = []
+    return list(unpack(messages, format, json.loads, _WRITERS[format]))
+
+
+def unpack(
+    messages: Iterable[v1.Message], format: str, load: Callable[[bytes], _T], make: Callable[[v1.Message], list[_T]]
+) -> Iterator[_T]:
+    """The items of messages: what load makes of an original of the format, and make of a message that has none."""
     for m in messages:
         if m.original.format == format:
-            out.append(json.loads(m.original.data))
+            yield load(m.original.data)
         elif m.original.format != _CONTINUED:
-            out.extend(_WRITERS[format](m))
-    return out
+            yield from make(m)
 
 
 def plain(item: Any) -> dict[str, Any]:
@@ -133,16 +142,16 @@ def _read_message(body: Mapping[str, Any]) -> list[v1.Message]:
     role = _ROLES.get(str(said), v1.ROLE_ASSISTANT)
     m = v1.Message(role=role)
     name = body.get("name") if said in _ROLES else said
-    if isinstance(name, str) and _is_label(name) and role != v1.ROLE_TOOL:
+    if isinstance(name, str) and is_label(name) and role != v1.ROLE_TOOL:
         m.name = name
     for key in ("reasoning_content", "reasoning"):
         if isinstance(body.get(key), str) and body[key]:
-            m.parts.append(v1.Part(reasoning=v1.Reasoning(text=_text(body[key]))))
+            m.parts.append(v1.Part(reasoning=v1.Reasoning(text=clean(body[key]))))
             break
     m.parts.extend(_parts(body.get("content")))
-    m.parts.extend(_texts(body.get("refusal")))
+    m.parts.extend(texts(body.get("refusal")))
     if body.get("function_call"):  # OpenAI's older form, which has no id that a result could name
-        m.parts.append(_opaque("openai.function_call", ""))
+        m.parts.append(opaque("openai.function_call"))
     known = {p.tool_call.id for p in m.parts if p.HasField("tool_call")}
     for call in [*(body.get("tool_calls") or ()), *(body.get("invalid_tool_calls") or ())]:
         if call.get("id") not in known:  # LangChain names the calls of Anthropic twice
@@ -155,11 +164,11 @@ def _read_message(body: Mapping[str, Any]) -> list[v1.Message]:
 def _answer(m: v1.Message, body: Mapping[str, Any]) -> None:
     """Makes a tool's message of what it says: a result of its call."""
     call_id = body.get("tool_call_id")
-    if not _is_label(call_id):
+    if not is_label(call_id):
         if not m.parts:
-            m.parts.append(_opaque("tool", ""))
+            m.parts.append(opaque("tool"))
         return  # the older form, without an id
-    parts = _result_parts(m.parts)
+    parts = result_parts(m.parts)
     del m.parts[:]
     m.parts.append(v1.Part(tool_result=v1.ToolResult(call_id=call_id, parts=parts, is_error=body.get("status") == "error")))
 
@@ -177,18 +186,26 @@ def _apart(m: v1.Message) -> list[v1.Message]:
 def _chat_call(call: Mapping[str, Any]) -> v1.Part:
     inner = _mapping(call.get("function")) or _mapping(call.get("custom")) or call
     arguments = next((inner[k] for k in ("arguments", "input", "args") if inner.get(k) is not None), "")
-    return _call(call.get("id"), inner.get("name"), arguments)
+    return call_part(call.get("id"), inner.get("name"), arguments)
+
+
+def result_part(call_id: Any, content: Iterable[v1.Part], *, failed: bool = False) -> v1.Part:
+    """The part of a call's result."""
+    if not is_label(call_id):
+        return opaque("tool_result")
+    return v1.Part(tool_result=v1.ToolResult(call_id=call_id, parts=result_parts(content), is_error=failed))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _call(id: Any, name: Any, arguments: Any) -> v1.Part:
-    if not _is_label(id) or not _is_label(name):
-        return _opaque("tool_call", "")  # nothing could name it
+def call_part(id: Any, name: Any, arguments: Any) -> v1.Part:
+    """The part of a call, whose arguments are the model's own text or a value."""
+    if not is_label(id) or not is_label(name):
+        return opaque("tool_call")  # nothing could name it
     words = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=_json)
-    return v1.Part(tool_call=v1.ToolCall(id=id, name=name, arguments=_text(words)))
+    return v1.Part(tool_call=v1.ToolCall(id=id, name=name, arguments=clean(words)))
 
 
 def _read_item(item: Mapping[str, Any]) -> list[v1.Message]:
@@ -197,19 +214,19 @@ def _read_item(item: Mapping[str, Any]) -> list[v1.Message]:
     call_id = item.get("call_id") or item.get("id")
     if kind == "reasoning":
         return [v1.Message(role=v1.ROLE_ASSISTANT, parts=[_reasoning_item(item)])]
-    if kind.endswith("_call_output") and _is_label(call_id):
-        parts = _result_parts(_parts(item.get("output")))
+    if kind.endswith("_call_output") and is_label(call_id):
+        parts = result_parts(_parts(item.get("output")))
         return [v1.Message(role=v1.ROLE_TOOL, parts=[v1.Part(tool_result=v1.ToolResult(call_id=call_id, parts=parts))])]
     if kind.endswith("_call") and item.get("call_id"):  # those without one answer themselves, as a search in the web
         arguments = next((item[k] for k in ("arguments", "input", "action", "operation") if item.get(k) is not None), "")
-        return [v1.Message(role=v1.ROLE_ASSISTANT, parts=[_call(call_id, item.get("name") or kind.removesuffix("_call"), arguments)])]
-    return [v1.Message(role=v1.ROLE_ASSISTANT, parts=[_opaque(f"openai.{kind}", "")])]
+        return [v1.Message(role=v1.ROLE_ASSISTANT, parts=[call_part(call_id, item.get("name") or kind.removesuffix("_call"), arguments)])]
+    return [v1.Message(role=v1.ROLE_ASSISTANT, parts=[opaque(f"openai.{kind}")])]
 
 
 def _reasoning_item(item: Mapping[str, Any]) -> v1.Part:
     said = [str(s.get("text", "")) for key in ("summary", "content") for s in item.get(key) or ()]
     hidden = item.get("encrypted_content") or ""
-    return v1.Part(reasoning=v1.Reasoning(text=_text("\n\n".join(said)), encrypted=_bytes(hidden)))
+    return v1.Part(reasoning=v1.Reasoning(text=clean("\n\n".join(said)), encrypted=_bytes(hidden)))
 
 
 def _blocks(content: Any) -> list[Any]:
@@ -220,38 +237,39 @@ def _parts(content: Any) -> list[v1.Part]:
     return [p for block in _blocks(content) for p in _block(block)]
 
 
-def _texts(text: Any) -> list[v1.Part]:
-    return [v1.Part(text=v1.Text(text=_text(text)))] if isinstance(text, str) and text else []
+def texts(text: Any) -> list[v1.Part]:
+    """The part of a text; none of an empty one."""
+    return [v1.Part(text=v1.Text(text=clean(text)))] if isinstance(text, str) and text else []
 
 
 def _block(block: Any) -> list[v1.Part]:
     """The parts of one piece of a content; none where it is empty. A kind that has no form of its own is kept as it is."""
     if isinstance(block, str):
-        return _texts(block)
+        return texts(block)
     if not isinstance(block, Mapping):
-        return [_opaque("content", _dumped(block))]
+        return [opaque("content", _dumped(block))]
     kind = block.get("type")
     if kind in ("text", "input_text", "output_text", "summary_text", "text-plain"):
-        return _texts(block.get("text"))
+        return texts(block.get("text"))
     if kind == "refusal":
-        return _texts(block.get("refusal"))
+        return texts(block.get("refusal"))
     if kind in ("thinking", "reasoning"):
         text = block.get("thinking") or block.get("reasoning") or ""
         if isinstance(text, str):
-            return [v1.Part(reasoning=v1.Reasoning(text=_text(text), signature=_text(str(block.get("signature") or ""))))]
+            return [v1.Part(reasoning=v1.Reasoning(text=clean(text), signature=clean(str(block.get("signature") or ""))))]
     if kind == "redacted_thinking":
         return [v1.Part(reasoning=v1.Reasoning(encrypted=str(block.get("data", "")).encode()))]
     if kind in ("tool_use", "tool_call"):
-        return [_call(block.get("id"), block.get("name"), block.get("input", block.get("args", {})))]
-    if kind == "tool_result" and _is_label(block.get("tool_use_id")):
-        parts = _result_parts(_parts(block.get("content")))
+        return [call_part(block.get("id"), block.get("name"), block.get("input", block.get("args", {})))]
+    if kind == "tool_result" and is_label(block.get("tool_use_id")):
+        parts = result_parts(_parts(block.get("content")))
         result = v1.ToolResult(call_id=block["tool_use_id"], parts=parts, is_error=bool(block.get("is_error")))
         return [v1.Part(tool_result=result)]
     if kind in ("image_url", "input_image", "image", "document", "computer_screenshot"):
         found = _located(block)
         if found is not None:
             return [found]
-    return [_opaque(str(kind or "content"), _dumped(block))]
+    return [opaque(str(kind or "content"), _dumped(block))]
 
 
 def _located(block: Mapping[str, Any]) -> v1.Part | None:
@@ -259,46 +277,49 @@ def _located(block: Mapping[str, Any]) -> v1.Part | None:
     source = block.get("source")
     if isinstance(source, Mapping):  # Anthropic's
         if source.get("type") == "text":
-            return next(iter(_texts(source.get("data"))), None)
+            return next(iter(texts(source.get("data"))), None)
         if source.get("type") == "url":
-            return _at(str(source.get("url", "")), None)
-        return _inline(str(source.get("media_type", "")), source.get("data"))
+            return at(str(source.get("url", "")), None)
+        return inline(str(source.get("media_type", "")), source.get("data"))
     if isinstance(block.get("base64"), str):  # LangChain's
-        return _inline(str(block.get("mime_type", "")), block["base64"])
+        return inline(str(block.get("mime_type", "")), block["base64"])
     where = block.get("image_url", block.get("url"))
     detail = _mapping(where).get("detail", block.get("detail"))
     where = _mapping(where).get("url", where)
     if not isinstance(where, str):
         return None
     size = {"low": v1.IMAGE_DETAIL_LOW, "high": v1.IMAGE_DETAIL_HIGH}.get(str(detail))
-    return _at(where, v1.ImageSize(detail=size) if size else None)
+    return at(where, v1.ImageSize(detail=size) if size else None)
 
 
-def _at(url: str, image: v1.ImageSize | None) -> v1.Part | None:
+def at(url: str, image: v1.ImageSize | None = None) -> v1.Part | None:
+    """The part of what lies at an address, or in a data URL; None where it is neither."""
     if url.startswith("data:"):  # RFC 2397
         head, _, body = url[len("data:") :].partition(",")
-        return _inline(head.removesuffix(";base64"), body, image) if head.endswith(";base64") else None
+        return inline(head.removesuffix(";base64"), body, image) if head.endswith(";base64") else None
     if not url or len(url.encode("utf-8", "replace")) > 8192 or not url.isprintable():
         return None
     return v1.Part(uri=v1.Uri(uri=url, image=image))
 
 
-def _inline(mime: str, data: Any, image: v1.ImageSize | None = None) -> v1.Part | None:
+def inline(mime: str, data: Any, image: v1.ImageSize | None = None) -> v1.Part | None:
+    """The part of bytes in base64; None where they are not, or have no media type."""
     try:
         raw = base64.b64decode(str(data or ""), validate=True)
     except (binascii.Error, ValueError):
         return None
-    return v1.Part(blob=v1.Blob(mime_type=mime, data=raw, image=image)) if raw and _is_label(mime) else None
+    return v1.Part(blob=v1.Blob(mime_type=mime, data=raw, image=image)) if raw and is_label(mime) else None
 
 
-def _result_parts(parts: Iterable[v1.Part]) -> list[v1.Part]:
+def result_parts(parts: Iterable[v1.Part]) -> list[v1.Part]:
     """What a result can hold: calls, results and reasoning within it are kept as they are in the original alone."""
     kinds = ("tool_call", "tool_result", "reasoning")
-    return [_opaque(kind, "") if (kind := str(p.WhichOneof("kind"))) in kinds else p for p in parts]
+    return [opaque(kind) if (kind := str(p.WhichOneof("kind"))) in kinds else p for p in parts]
 
 
-def _opaque(kind: str, item: str) -> v1.Part:
-    return v1.Part(opaque=v1.Opaque(type=kind if _is_label(kind) else "content", json=item))
+def opaque(kind: str, item: str = "") -> v1.Part:
+    """The part of what has no form of its own here. The original holds it whole; item is what of it has to stand in the part too."""
+    return v1.Part(opaque=v1.Opaque(type=kind if is_label(kind) else "content", json=item))
 
 
 def _fit(m: v1.Message) -> None:
@@ -310,7 +331,8 @@ def _fit(m: v1.Message) -> None:
             p.opaque.type, p.opaque.json = p.blob.mime_type, ""
 
 
-def _is_label(s: Any) -> bool:
+def is_label(s: Any) -> bool:
+    """Whether the service takes this as an id or a name."""
     if not isinstance(s, str) or not s or not s.isprintable():
         return False
     try:
@@ -319,7 +341,7 @@ def _is_label(s: Any) -> bool:
         return False
 
 
-def _text(s: str) -> str:
+def clean(s: str) -> str:
     """The text as UTF-8 can have it: half of a surrogate pair, as cut JSON leaves it, becomes a question mark."""
     return s.encode("utf-8", "replace").decode()
 
@@ -350,7 +372,8 @@ def text_of(m: v1.Message) -> str:
     return m.text or "\n\n".join(p.text.text for p in m.parts if p.HasField("text"))
 
 
-def _arguments(call: v1.ToolCall) -> Any:
+def arguments_of(call: v1.ToolCall) -> Any:
+    """The arguments of a call as an object; an empty one where they are none."""
     try:
         value = json.loads(call.arguments or "{}")
     except ValueError:
@@ -362,13 +385,15 @@ def _result_text(r: v1.ToolResult) -> str:
     return "\n\n".join(p.text.text for p in r.parts if p.HasField("text"))
 
 
-def _url(p: v1.Part) -> str:
+def url_of(p: v1.Part) -> str:
+    """The address of an image, or a data URL of its bytes."""
     if p.HasField("uri"):
         return p.uri.uri
     return f"data:{p.blob.mime_type};base64,{base64.b64encode(p.blob.data).decode()}"
 
 
-def _is_image(p: v1.Part) -> bool:
+def is_image(p: v1.Part) -> bool:
+    """Whether the part may be shown as an image."""
     return (p.HasField("blob") and p.blob.mime_type.startswith("image/")) or (
         p.HasField("uri") and not p.uri.mime_type.startswith("application/")
     )
@@ -385,10 +410,10 @@ def _results(m: v1.Message) -> list[v1.ToolResult]:
 def _chat(m: v1.Message) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [{"role": "tool", "tool_call_id": r.call_id, "content": _result_text(r)} for r in _results(m)]
     content: Any = text_of(m)
-    images = [p for p in m.parts if _is_image(p)] if m.role == v1.ROLE_USER else []
+    images = [p for p in m.parts if is_image(p)] if m.role == v1.ROLE_USER else []
     if images:
         content = [{"type": "text", "text": content}] if content else []
-        content += [{"type": "image_url", "image_url": {"url": _url(p)}} for p in images]
+        content += [{"type": "image_url", "image_url": {"url": url_of(p)}} for p in images]
     calls = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in _calls(m)]
     if content or calls:
         item: dict[str, Any] = {"role": _ROLE_NAMES.get(m.role, "user"), "content": content or None}
@@ -403,10 +428,10 @@ def _chat(m: v1.Message) -> list[dict[str, Any]]:
 def _responses(m: v1.Message) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [{"type": "function_call_output", "call_id": r.call_id, "output": _result_text(r)} for r in _results(m)]
     content: Any = text_of(m)
-    images = [p for p in m.parts if _is_image(p)] if m.role == v1.ROLE_USER else []
+    images = [p for p in m.parts if is_image(p)] if m.role == v1.ROLE_USER else []
     if images:
         content = [{"type": "input_text", "text": content}] if content else []
-        content += [{"type": "input_image", "image_url": _url(p), "detail": "auto"} for p in images]
+        content += [{"type": "input_image", "image_url": url_of(p), "detail": "auto"} for p in images]
     if content:
         out.append({"role": _ROLE_NAMES.get(m.role, "user") if m.role != v1.ROLE_TOOL else "user", "content": content})
     out += [{"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments} for c in _calls(m)]
@@ -421,11 +446,11 @@ def _anthropic(m: v1.Message) -> list[dict[str, Any]]:
         elif p.HasField("reasoning") and p.reasoning.signature:
             content.append({"type": "thinking", "thinking": p.reasoning.text, "signature": p.reasoning.signature})
         elif p.HasField("tool_call"):
-            content.append({"type": "tool_use", "id": p.tool_call.id, "name": p.tool_call.name, "input": _arguments(p.tool_call)})
+            content.append({"type": "tool_use", "id": p.tool_call.id, "name": p.tool_call.name, "input": arguments_of(p.tool_call)})
         elif p.HasField("tool_result"):
             r = p.tool_result
             content.append({"type": "tool_result", "tool_use_id": r.call_id, "content": _result_text(r), "is_error": r.is_error})
-        elif _is_image(p):
+        elif is_image(p):
             source = {"type": "url", "url": p.uri.uri}
             if p.HasField("blob"):
                 source = {"type": "base64", "media_type": p.blob.mime_type, "data": base64.b64encode(p.blob.data).decode()}
@@ -447,7 +472,7 @@ def _langchain(m: v1.Message) -> list[dict[str, Any]]:
         if m.name:
             data["name"] = m.name
         if _calls(m):
-            data["tool_calls"] = [{"name": c.name, "args": _arguments(c), "id": c.id, "type": "tool_call"} for c in _calls(m)]
+            data["tool_calls"] = [{"name": c.name, "args": arguments_of(c), "id": c.id, "type": "tool_call"} for c in _calls(m)]
         out.append({"type": data["type"], "data": data})
     return out
 
