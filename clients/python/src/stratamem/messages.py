@@ -155,7 +155,7 @@ def _read_message(body: Mapping[str, Any]) -> list[v1.Message]:
     known = {p.tool_call.id for p in m.parts if p.HasField("tool_call")}
     for call in [*(body.get("tool_calls") or ()), *(body.get("invalid_tool_calls") or ())]:
         if call.get("id") not in known:  # LangChain names the calls of Anthropic twice
-            m.parts.append(_chat_call(call))
+            m.parts.append(chat_call(call))
     if role == v1.ROLE_TOOL:
         _answer(m, body)
     return _apart(m)
@@ -183,7 +183,8 @@ def _apart(m: v1.Message) -> list[v1.Message]:
     return [tool, v1.Message(role=m.role, name=m.name, parts=rest)] if rest else [tool]
 
 
-def _chat_call(call: Mapping[str, Any]) -> v1.Part:
+def chat_call(call: Mapping[str, Any]) -> v1.Part:
+    """The part of a call as OpenAI or LangChain writes it."""
     inner = _mapping(call.get("function")) or _mapping(call.get("custom")) or call
     arguments = next((inner[k] for k in ("arguments", "input", "args") if inner.get(k) is not None), "")
     return call_part(call.get("id"), inner.get("name"), arguments)
@@ -247,7 +248,7 @@ def _block(block: Any) -> list[v1.Part]:
     if isinstance(block, str):
         return texts(block)
     if not isinstance(block, Mapping):
-        return [opaque("content", _dumped(block))]
+        return [opaque("content", dumped(block))]
     kind = block.get("type")
     if kind in ("text", "input_text", "output_text", "summary_text", "text-plain"):
         return texts(block.get("text"))
@@ -269,7 +270,7 @@ def _block(block: Any) -> list[v1.Part]:
         found = _located(block)
         if found is not None:
             return [found]
-    return [opaque(str(kind or "content"), _dumped(block))]
+    return [opaque(str(kind or "content"), dumped(block))]
 
 
 def _located(block: Mapping[str, Any]) -> v1.Part | None:
@@ -353,7 +354,8 @@ def _bytes(s: str) -> bytes:
         return s.encode("utf-8", "replace")
 
 
-def _dumped(value: Any) -> str:
+def dumped(value: Any) -> str:
+    """The value as JSON, what JSON has no form for as pydantic or as text writes it."""
     return json.dumps(value, separators=(",", ":"), default=_json)
 
 
@@ -381,7 +383,8 @@ def arguments_of(call: v1.ToolCall) -> Any:
     return value if isinstance(value, dict) else {}
 
 
-def _result_text(r: v1.ToolResult) -> str:
+def result_text(r: v1.ToolResult) -> str:
+    """What a result says in words."""
     return "\n\n".join(p.text.text for p in r.parts if p.HasField("text"))
 
 
@@ -408,7 +411,7 @@ def _results(m: v1.Message) -> list[v1.ToolResult]:
 
 
 def _chat(m: v1.Message) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = [{"role": "tool", "tool_call_id": r.call_id, "content": _result_text(r)} for r in _results(m)]
+    out: list[dict[str, Any]] = [{"role": "tool", "tool_call_id": r.call_id, "content": result_text(r)} for r in _results(m)]
     content: Any = text_of(m)
     images = [p for p in m.parts if is_image(p)] if m.role == v1.ROLE_USER else []
     if images:
@@ -426,7 +429,7 @@ def _chat(m: v1.Message) -> list[dict[str, Any]]:
 
 
 def _responses(m: v1.Message) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = [{"type": "function_call_output", "call_id": r.call_id, "output": _result_text(r)} for r in _results(m)]
+    out: list[dict[str, Any]] = [{"type": "function_call_output", "call_id": r.call_id, "output": result_text(r)} for r in _results(m)]
     content: Any = text_of(m)
     images = [p for p in m.parts if is_image(p)] if m.role == v1.ROLE_USER else []
     if images:
@@ -449,7 +452,7 @@ def _anthropic(m: v1.Message) -> list[dict[str, Any]]:
             content.append({"type": "tool_use", "id": p.tool_call.id, "name": p.tool_call.name, "input": arguments_of(p.tool_call)})
         elif p.HasField("tool_result"):
             r = p.tool_result
-            content.append({"type": "tool_result", "tool_use_id": r.call_id, "content": _result_text(r), "is_error": r.is_error})
+            content.append({"type": "tool_result", "tool_use_id": r.call_id, "content": result_text(r), "is_error": r.is_error})
         elif is_image(p):
             source = {"type": "url", "url": p.uri.uri}
             if p.HasField("blob"):
@@ -462,7 +465,7 @@ def _langchain(m: v1.Message) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for r in _results(m):
         status = "error" if r.is_error else "success"
-        out.append({"type": "tool", "data": {"type": "tool", "tool_call_id": r.call_id, "content": _result_text(r), "status": status}})
+        out.append({"type": "tool", "data": {"type": "tool", "tool_call_id": r.call_id, "content": result_text(r), "status": status}})
     chat = [item for item in _chat(m) if item["role"] != "tool"]
     kinds = {"user": "human", "assistant": "ai", "system": "system", "developer": "system"}
     for item in chat:
