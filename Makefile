@@ -28,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -63,9 +63,18 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
+real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
 	folder=$$(internal/app/testdata/clients/install.sh); \
 		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
+
+clients: ## the Python client: its stubs from proto/, and a wheel in clients/python/dist
+	clients/python/generate.sh
+	@rm -rf clients/python/dist
+	python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir clients/python/dist ./clients/python
+	@ls clients/python/dist/*.whl
+
+clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registry of packages
+	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
 
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint

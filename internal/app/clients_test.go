@@ -175,7 +175,7 @@ func clientTools(t *testing.T) (folder, chromium string) {
 	t.Helper()
 	folder = os.Getenv("STRATA_TEST_CLIENTS")
 	if folder == "" {
-		backend.Missing(t, "clients", "STRATA_TEST_CLIENTS is not set: make clients installs what it names")
+		backend.Missing(t, "clients", "STRATA_TEST_CLIENTS is not set: make real-clients installs what it names")
 	}
 	for _, program := range []string{"node", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {

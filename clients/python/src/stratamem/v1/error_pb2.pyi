@@ -1,0 +1,72 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from typing import ClassVar as _ClassVar
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ERROR_REASON_UNSPECIFIED: _ClassVar[ErrorReason]
+    ERROR_REASON_FIELD_INVALID: _ClassVar[ErrorReason]
+    ERROR_REASON_PAGE_TOKEN_INVALID: _ClassVar[ErrorReason]
+    ERROR_REASON_BUDGET_TOO_SMALL: _ClassVar[ErrorReason]
+    ERROR_REASON_PROFILE_UNKNOWN: _ClassVar[ErrorReason]
+    ERROR_REASON_USER_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SESSION_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_MESSAGE_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_REQUEST_ID_REUSED: _ClassVar[ErrorReason]
+    ERROR_REASON_MESSAGE_ID_REUSED: _ClassVar[ErrorReason]
+    ERROR_REASON_LAST_SEQ_MISMATCH: _ClassVar[ErrorReason]
+    ERROR_REASON_ETAG_MISMATCH: _ClassVar[ErrorReason]
+    ERROR_REASON_CONTENTION: _ClassVar[ErrorReason]
+    ERROR_REASON_STORE_UNAVAILABLE: _ClassVar[ErrorReason]
+    ERROR_REASON_STORE_FULL: _ClassVar[ErrorReason]
+    ERROR_REASON_SHUTTING_DOWN: _ClassVar[ErrorReason]
+    ERROR_REASON_INTERNAL: _ClassVar[ErrorReason]
+    ERROR_REASON_FACT_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SUMMARY_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_JOB_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_JOB_NOT_PARKED: _ClassVar[ErrorReason]
+    ERROR_REASON_REEMBED_RUNNING: _ClassVar[ErrorReason]
+    ERROR_REASON_MODEL_UNAVAILABLE: _ClassVar[ErrorReason]
+    ERROR_REASON_JOB_NOT_SKIPPABLE: _ClassVar[ErrorReason]
+    ERROR_REASON_JOB_NOT_REVERTIBLE: _ClassVar[ErrorReason]
+    ERROR_REASON_CHECK_REFUSED: _ClassVar[ErrorReason]
+    ERROR_REASON_OVERLOADED: _ClassVar[ErrorReason]
+    ERROR_REASON_USER_EXISTS: _ClassVar[ErrorReason]
+    ERROR_REASON_UNAUTHENTICATED: _ClassVar[ErrorReason]
+    ERROR_REASON_ROLE_DENIED: _ClassVar[ErrorReason]
+    ERROR_REASON_KEY_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_KEY_REVOKED: _ClassVar[ErrorReason]
+ERROR_REASON_UNSPECIFIED: ErrorReason
+ERROR_REASON_FIELD_INVALID: ErrorReason
+ERROR_REASON_PAGE_TOKEN_INVALID: ErrorReason
+ERROR_REASON_BUDGET_TOO_SMALL: ErrorReason
+ERROR_REASON_PROFILE_UNKNOWN: ErrorReason
+ERROR_REASON_USER_NOT_FOUND: ErrorReason
+ERROR_REASON_SESSION_NOT_FOUND: ErrorReason
+ERROR_REASON_MESSAGE_NOT_FOUND: ErrorReason
+ERROR_REASON_REQUEST_ID_REUSED: ErrorReason
+ERROR_REASON_MESSAGE_ID_REUSED: ErrorReason
+ERROR_REASON_LAST_SEQ_MISMATCH: ErrorReason
+ERROR_REASON_ETAG_MISMATCH: ErrorReason
+ERROR_REASON_CONTENTION: ErrorReason
+ERROR_REASON_STORE_UNAVAILABLE: ErrorReason
+ERROR_REASON_STORE_FULL: ErrorReason
+ERROR_REASON_SHUTTING_DOWN: ErrorReason
+ERROR_REASON_INTERNAL: ErrorReason
+ERROR_REASON_FACT_NOT_FOUND: ErrorReason
+ERROR_REASON_SUMMARY_NOT_FOUND: ErrorReason
+ERROR_REASON_JOB_NOT_FOUND: ErrorReason
+ERROR_REASON_JOB_NOT_PARKED: ErrorReason
+ERROR_REASON_REEMBED_RUNNING: ErrorReason
+ERROR_REASON_MODEL_UNAVAILABLE: ErrorReason
+ERROR_REASON_JOB_NOT_SKIPPABLE: ErrorReason
+ERROR_REASON_JOB_NOT_REVERTIBLE: ErrorReason
+ERROR_REASON_CHECK_REFUSED: ErrorReason
+ERROR_REASON_OVERLOADED: ErrorReason
+ERROR_REASON_USER_EXISTS: ErrorReason
+ERROR_REASON_UNAUTHENTICATED: ErrorReason
+ERROR_REASON_ROLE_DENIED: ErrorReason
+ERROR_REASON_KEY_NOT_FOUND: ErrorReason
+ERROR_REASON_KEY_REVOKED: ErrorReason
