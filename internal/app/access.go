@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/service"
 )
@@ -34,16 +36,81 @@ func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
 	return a.limits.tenants, nil
 }
 
+// verifiers opens the certificates of the port, and makes what knows the credentials that are configured: keys always.
+func (a *App) verifiers() (auth.Chain, error) {
+	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
+	all := auth.Chain{a.keys}
+	if a.cfg.JWTIssuer != "" {
+		role, err := auth.ParseRole(a.cfg.JWTOtherwise)
+		if err != nil {
+			return nil, fmt.Errorf("jwt-role: %w", err)
+		}
+		tokens, err := auth.NewJWT(auth.Issuer{
+			URL: a.cfg.JWTIssuer, Audience: a.cfg.JWTAudience, KeySet: a.cfg.JWTKeys, Claims: auth.Claims{
+				Tenant: a.cfg.JWTTenant, User: a.cfg.JWTUser, Role: a.cfg.JWTRole,
+				Otherwise: auth.Principal{Tenant: auth.DefaultTenant, Role: role},
+			},
+		}, a.store.Now)
+		if err != nil {
+			return nil, fmt.Errorf("jwt-keys: %w", err)
+		}
+		all = append(all, tokens)
+	}
+	if a.cfg.TLSCert == "" {
+		return all, nil
+	}
+	var err error
+	a.tls, err = certificates.Open(certificates.Files{Cert: a.cfg.TLSCert, Key: a.cfg.TLSKey, ClientCA: a.cfg.TLSClientCA})
+	if err != nil {
+		return nil, fmt.Errorf("tls-cert: %w", err)
+	}
+	names := auth.Certificates{}
+	for name, rule := range a.cfg.ClientCertificates {
+		names[name] = rule.Principal()
+	}
+	if len(names) > 0 {
+		all = append(all, names)
+	}
+	return all, nil
+}
+
+// tlsConfig is nil where the port speaks no TLS.
+func (a *App) tlsConfig() *tls.Config {
+	if a.tls == nil {
+		return nil
+	}
+	return a.tls.Config()
+}
+
 // FirstKey is the token of the key that this start made because bootstrap-key asked for it and there was none; "" otherwise. It is
 // shown to whoever started the server, and kept nowhere.
 func (a *App) FirstKey() string { return a.firstKey }
 
 func (a *App) authentication() Feature {
 	if a.cfg.Auth == config.AuthRequired {
-		return Feature{Name: "authentication", On: true, Why: "every call needs a key of strata keys create"}
+		return Feature{Name: "authentication", On: true, Why: "every call needs a credential: a key of strata keys create" + a.otherCredentials()}
 	}
 	return Feature{
 		Name: "authentication", On: false,
 		Why: "every caller may do everything in the tenant " + auth.DefaultTenant + ": set auth to required",
 	}
+}
+
+// otherCredentials names what counts beside keys.
+func (a *App) otherCredentials() string {
+	others := ""
+	if a.cfg.JWTIssuer != "" {
+		others += ", a token of " + a.cfg.JWTIssuer
+	}
+	if len(a.cfg.ClientCertificates) > 0 {
+		others += ", a client's certificate"
+	}
+	return others
+}
+
+func (a *App) encryption() Feature {
+	if a.cfg.TLSCert == "" {
+		return Feature{Name: "TLS", Why: "the port speaks plain text: set tls-cert and tls-key, or leave TLS to a proxy before it"}
+	}
+	return Feature{Name: "TLS", On: true, Why: "the port speaks TLS 1.2 or later, with " + a.cfg.TLSCert}
 }

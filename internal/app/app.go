@@ -19,6 +19,7 @@ import (
 
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/httpapi"
@@ -81,6 +82,7 @@ type App struct {
 	gate       *admission.Gate
 	turns      *admission.Turns
 	keys       *auth.Keys
+	tls        *certificates.Server // nil for none
 	limits     limiting
 	access     *service.Access
 	firstKey   string // the token of the key that this start made; "" for none
@@ -124,7 +126,11 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		Places: runtime.GOMAXPROCS(0), Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
 	})
 	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
-	a.newLimits(recorder)
+	verifiers, err := a.verifiers()
+	if err != nil {
+		return err
+	}
+	a.newLimits(recorder, verifiers)
 	a.models = newModels(a.cfg, recorder, a.limits.budget)
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
@@ -160,7 +166,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, Turns: a.turns, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
-		Verifier: verifier, Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
+		Verifier: verifier, TLS: a.tlsConfig(), Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
 	})
 	if err != nil {
 		return err
@@ -475,7 +481,7 @@ func (a *App) Features() []Feature {
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},
-		a.authentication(),
+		a.authentication(), a.encryption(),
 	}
 }
 
@@ -545,6 +551,9 @@ func (a *App) close() error {
 	}
 	if a.models != nil {
 		a.models.close()
+	}
+	if a.tls != nil {
+		a.tls.Close()
 	}
 	if a.traces != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), traceFlush)

@@ -23,9 +23,8 @@ type limiting struct {
 }
 
 // newLimits makes it. Callers are verified by what verifies, whose tenants are those that limits are read of.
-func (a *App) newLimits(recorder *telemetry.Recorder) {
-	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
-	tenants := auth.NewTenants(auth.Chain{a.keys}, a.store, a.store.Now)
+func (a *App) newLimits(recorder *telemetry.Recorder, verifies auth.Verifier) {
+	tenants := auth.NewTenants(verifies, a.store, a.store.Now)
 	book := limits.NewBook(defaultLimits(a.cfg), tenants)
 	a.limits = limiting{
 		tenants: tenants, book: book, rates: limits.NewRates(book, recorder, time.Now),

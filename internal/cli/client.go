@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"os"
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -39,7 +42,7 @@ func (r *run) dial() (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dial(r.Server, token)
+	return dial(server{r.Server, r.CA}, token)
 }
 
 // token is the token of the caller's key, "" for none.
@@ -65,14 +68,41 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity implements credentials.PerRPCCredentials: a server on this machine, or behind a proxy that ends TLS, has none.
 func (bearer) RequireTransportSecurity() bool { return false }
 
-func dial(addr, token string) (*grpc.ClientConn, error) {
-	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+// server is where a server is, and who may have signed its certificate: see options.
+type server struct{ address, ca string }
+
+// credentials are TLS's where the address begins with https://, which is cut off.
+func (s server) credentials() (addr string, c credentials.TransportCredentials, err error) {
+	addr, over := strings.CutPrefix(s.address, "https://")
+	if !over {
+		return addr, insecure.NewCredentials(), nil
+	}
+	if s.ca == "" {
+		return addr, credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), nil
+	}
+	pem, err := os.ReadFile(s.ca)
+	if err != nil {
+		return addr, nil, usagef("--ca: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return addr, nil, usagef("--ca %s: there is no certificate in it: it holds PEM", s.ca)
+	}
+	return addr, credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}), nil
+}
+
+func dial(to server, token string) (*grpc.ClientConn, error) {
+	addr, creds, err := to.credentials()
+	if err != nil {
+		return nil, err
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(creds)}
 	if token != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearer(token)))
 	}
 	conn, err := grpc.NewClient(addr, options...)
 	if err != nil {
-		return nil, usagef("--server %s: %w", addr, err)
+		return nil, usagef("--server %s: %w", to.address, err)
 	}
 	return conn, nil
 }

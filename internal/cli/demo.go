@@ -148,7 +148,7 @@ func (d *demo) play(cfg config.Config, model string) error {
 // acts plays parts of the script on one run of the server.
 func (d *demo) acts(cfg config.Config, acts ...func(context.Context) error) error {
 	return withServer(d.ctx, cfg, func(ctx context.Context, a *app.App) error {
-		conn, err := dial(a.Addr(), "")
+		conn, err := dial(server{address: a.Addr()}, "")
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -101,7 +102,7 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	if err != nil {
 		return []finding{named("credential", failed(err.Error(), "name a file that can be read"))}
 	}
-	conn, err := dial(r.options.Server, token)
+	conn, err := dial(server{r.options.Server, r.options.CA}, token)
 	if err != nil {
 		return []finding{named("server", failed(err.Error(), "name the server as host:port"))}
 	}
@@ -209,7 +210,7 @@ func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
 // isLocal reports whether the server runs on this machine, so that a disk and a metrics port here may be its. Which file it
 // has open it does not say: what is checked is the directory that the configuration here names.
 func isLocal(server string) bool {
-	host, _, err := net.SplitHostPort(server)
+	host, _, err := net.SplitHostPort(strings.TrimPrefix(server, "https://"))
 	if err != nil {
 		return false
 	}

@@ -48,7 +48,8 @@ type root struct {
 
 // options are the flags of every command.
 type options struct {
-	Server  string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The server to talk to."`
+	Server  string        `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The server to talk to; with https:// before it over TLS."`
+	CA      string        `name:"ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign the server's one, over TLS; those that the machine trusts when not set."`
 	Key     string        `placeholder:"TOKEN" help:"The token of your key: see strata keys. A flag can be read by other users of the machine: set the variable or the file."`
 	KeyFile string        `name:"key-file" placeholder:"PATH" help:"The file that holds the token of your key."`
 	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
@@ -57,7 +58,7 @@ type options struct {
 }
 
 // clientFlags are the names of the client's own flags.
-var clientFlags = []string{"server", "key", "key-file", "output", "timeout"}
+var clientFlags = []string{"server", "ca", "key", "key-file", "output", "timeout"}
 
 func isClientFlag(name string) bool { return slices.Contains(clientFlags, name) }
 

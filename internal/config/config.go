@@ -23,6 +23,16 @@ type Config struct {
 	CORSOrigins    Names         `name:"cors-origins" placeholder:"ORIGIN,…" help:"The origins whose web pages may call over HTTP, such as https://app.example.org, divided by commas; * for all. Empty: no page may."`
 	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure or where auth is required."`
 	Auth           string        `name:"auth" default:"none" enum:"none,required" help:"Who may call: none (everybody who reaches the port, which is this machine alone) or required (who sends the token of a key: see strata keys; then the server may listen beyond loopback)."`
+	TLSCert        string        `name:"tls-cert" placeholder:"PATH" help:"The PEM file with the server's certificate and its chain. With it the port speaks TLS alone. A changed file counts within 10 s for new connections; one that cannot be used leaves the old one."`
+	TLSKey         string        `name:"tls-key" placeholder:"PATH" help:"The PEM file with the certificate's private key, in the same directory."`
+	TLSClientCA    string        `name:"tls-client-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign clients' ones. Clients with one of the names in client-certificates need no token then."`
+	JWTIssuer      string        `name:"jwt-issuer" placeholder:"URL" help:"The issuer of JSON Web Tokens that may call, as their claim iss names it. Asked for its keys by OpenID Connect discovery, unless jwt-keys says where they are. Needs auth required."`
+	JWTAudience    string        `name:"jwt-audience" placeholder:"NAME" help:"What the claim aud of a token must hold. Required with jwt-issuer."`
+	JWTKeys        string        `name:"jwt-keys" placeholder:"URL" help:"The URL or the file of the issuer's JSON Web Key Set. A file is read when the server starts."`
+	JWTTenant      string        `name:"jwt-tenant-claim" placeholder:"CLAIM" help:"The claim with the tenant, such as org.id. Empty, or where a token has none: the tenant default."`
+	JWTUser        string        `name:"jwt-user-claim" default:"sub" placeholder:"CLAIM" help:"The claim with the user whose memory a token with the role user reaches."`
+	JWTRole        string        `name:"jwt-role-claim" placeholder:"CLAIM" help:"The claim with the role: agent, user, operator or admin. Empty, or where a token has none: jwt-role."`
+	JWTOtherwise   string        `name:"jwt-role" default:"user" enum:"agent,user,operator,admin" help:"The role of tokens that name none."`
 	BootstrapKey   bool          `name:"bootstrap-key" default:"false" help:"Make a key of an admin at the start, where there is no key yet, and print its token once."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything. Metrics have none, whatever auth says."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
@@ -76,18 +86,19 @@ type Config struct {
 	RerankCandidates int           `name:"rerank-candidates" default:"50" placeholder:"N" help:"How many of the best messages are reranked, 2 to 200. Text Embeddings Inference refuses more than 32 unless it is told otherwise."`
 	RerankDeadline   time.Duration `name:"rerank-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for the reranker, 1ms to 10s; after it the answer is made without and says so."`
 
-	TenantRequests  float64          `name:"tenant-requests-per-second" default:"0" placeholder:"N" help:"Calls a second that a tenant may make on each server, 0 to 1e12; as many may come at once. 0 for any number, as in all limits. Further ones are refused with RESOURCE_EXHAUSTED and a time to retry. strata tenants set gives a tenant a limit of its own."`
-	UserRequests    float64          `name:"user-requests-per-second" default:"0" placeholder:"N" help:"The same about each user of a tenant."`
-	KeyRequests     float64          `name:"key-requests-per-second" default:"0" placeholder:"N" help:"The same with each API key."`
-	TenantBytes     Bytes            `name:"tenant-bytes-per-second" default:"0B" placeholder:"SIZE" help:"Bytes of requests a second that a tenant may send to each server, 0B to 900GiB; 8MiB may come at once."`
-	UserBytes       Bytes            `name:"user-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same about each user of a tenant."`
-	KeyBytes        Bytes            `name:"key-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same with each API key."`
-	TenantTokens    int64            `name:"tenant-model-tokens-per-day" default:"0" placeholder:"N" help:"Tokens that models may read and write for a tenant on a day in UTC, over all servers, 0 to 1e12. Then its background work waits, and calls that need a model are refused."`
-	TenantDayCost   float64          `name:"tenant-cost-per-day" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant on a day in UTC, in the unit of prices, 0 to 1e12."`
-	TenantMonthCost float64          `name:"tenant-cost-per-month" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant in a month in UTC, in the unit of prices, 0 to 1e12."`
-	TenantMessages  int64            `name:"tenant-messages" default:"0" placeholder:"N" help:"Messages that a tenant may have stored, 0 to 1e12. An erased one counts until its session is erased."`
-	UserMessages    int64            `name:"user-messages" default:"0" placeholder:"N" help:"Messages that a user may have stored, 0 to 1e12."`
-	Prices          map[string]Price `kong:"-" name:"prices" help:"What models cost, by name: chat and embedding models. A model is found as in windows. All in one unit, such as USD."`
+	TenantRequests     float64                      `name:"tenant-requests-per-second" default:"0" placeholder:"N" help:"Calls a second that a tenant may make on each server, 0 to 1e12; as many may come at once. 0 for any number, as in all limits. Further ones are refused with RESOURCE_EXHAUSTED and a time to retry. strata tenants set gives a tenant a limit of its own."`
+	UserRequests       float64                      `name:"user-requests-per-second" default:"0" placeholder:"N" help:"The same about each user of a tenant."`
+	KeyRequests        float64                      `name:"key-requests-per-second" default:"0" placeholder:"N" help:"The same with each API key."`
+	TenantBytes        Bytes                        `name:"tenant-bytes-per-second" default:"0B" placeholder:"SIZE" help:"Bytes of requests a second that a tenant may send to each server, 0B to 900GiB; 8MiB may come at once."`
+	UserBytes          Bytes                        `name:"user-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same about each user of a tenant."`
+	KeyBytes           Bytes                        `name:"key-bytes-per-second" default:"0B" placeholder:"SIZE" help:"The same with each API key."`
+	TenantTokens       int64                        `name:"tenant-model-tokens-per-day" default:"0" placeholder:"N" help:"Tokens that models may read and write for a tenant on a day in UTC, over all servers, 0 to 1e12. Then its background work waits, and calls that need a model are refused."`
+	TenantDayCost      float64                      `name:"tenant-cost-per-day" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant on a day in UTC, in the unit of prices, 0 to 1e12."`
+	TenantMonthCost    float64                      `name:"tenant-cost-per-month" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant in a month in UTC, in the unit of prices, 0 to 1e12."`
+	TenantMessages     int64                        `name:"tenant-messages" default:"0" placeholder:"N" help:"Messages that a tenant may have stored, 0 to 1e12. An erased one counts until its session is erased."`
+	UserMessages       int64                        `name:"user-messages" default:"0" placeholder:"N" help:"Messages that a user may have stored, 0 to 1e12."`
+	ClientCertificates map[string]ClientCertificate `kong:"-" name:"client-certificates" help:"Whom the names of clients' certificates stand for: URIs, DNS names, mail addresses or common names."`
+	Prices             map[string]Price             `kong:"-" name:"prices" help:"What models cost, by name: chat and embedding models. A model is found as in windows. All in one unit, such as USD."`
 
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`

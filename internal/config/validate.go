@@ -34,6 +34,7 @@ func (c Config) faults() []*Fault {
 	c.checkStores(&fs)
 	c.checkListen(&fs, "listen", c.Listen)
 	c.checkHTTP(&fs)
+	c.checkTLS(&fs)
 	if c.MetricsListen != "" {
 		c.checkListen(&fs, "metrics-listen", c.MetricsListen)
 	}

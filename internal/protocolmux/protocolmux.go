@@ -179,6 +179,9 @@ type begun struct {
 	buffer []byte  // of what the frames gave, what did not fit
 }
 
+// NetConn is the connection that was begun, as tls.Conn has it.
+func (c *begun) NetConn() net.Conn { return c.Conn }
+
 // Read reads the beginning again, and then what comes.
 func (c *begun) Read(p []byte) (int, error) {
 	for {

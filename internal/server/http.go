@@ -26,7 +26,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           containedHTTP(handler, log),
+		Handler:           containedHTTP(knowingTLS(handler), log),
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: connectTimeout,
@@ -34,6 +34,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // of clients' faults
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ctx = withTLSOf(ctx, c)
 			a, ok := c.RemoteAddr().(connectionAddr)
 			if !ok {
 				return ctx

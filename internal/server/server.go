@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"maps"
 	"net"
@@ -53,6 +54,7 @@ type Options struct {
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
 	Turns          *admission.Turns // of tenants; nil for none
+	TLS            *tls.Config      // of the port; nil for none
 	MaxConnections int              // open at once; further ones are closed
 	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
 	// HTTP makes the handler of who does not speak gRPC, on the same port, from one that serves gRPC over HTTP; nil for none.
@@ -68,6 +70,7 @@ type Server struct {
 	log    *slog.Logger
 	calls  *atomic.Int64 // that are being answered
 	gate   *admission.Gate
+	tls    *tls.Config // nil for none
 	conns  connectionLimits
 }
 
@@ -82,7 +85,7 @@ func New(o Options) (*Server, error) {
 	calls, g := &atomic.Int64{}, newGuard(o)
 	s := &Server{
 		grpc: grpc.NewServer(serverOptions(o, g, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
-		gate: o.Gate, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
+		gate: o.Gate, tls: o.TLS, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
 	}
 	api := early{s.grpc, g}
 	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
@@ -142,6 +145,9 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))
 	}
+	if o.TLS != nil {
+		options = append(options, grpc.Creds(handshaken{}))
+	}
 	return options
 }
 
@@ -172,7 +178,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(stopped)
 		s.shutdown()
 	})
-	err := s.serve(newConnections(l, s.conns, s.gate, s.log))
+	err := s.serve(s.overTLS(newConnections(l, s.conns, s.gate, s.log)))
 	if stop() { // Serve failed by itself
 		return err
 	}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/auth"
+)
+
+// ClientCertificate is whom a certificate stands for.
+type ClientCertificate struct {
+	Tenant string `name:"tenant" default:"default" help:"The tenant."`
+	Role   string `name:"role" default:"agent" help:"The role: agent, user, operator or admin."`
+	User   string `name:"user" help:"The one user whose memory is reached. Required with the role user."`
+}
+
+// Principal is whom it stands for; its role must be one that checkTLS lets through.
+func (c ClientCertificate) Principal() auth.Principal {
+	role, _ := auth.ParseRole(c.Role)
+	return auth.Principal{Tenant: c.Tenant, UserID: c.User, Role: role}
+}
+
+// checkTLS checks certificates and tokens but for the files themselves.
+func (c Config) checkTLS(fs *faults) {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		fs.add("tls-cert", "a certificate and its key belong together: set tls-cert and tls-key, or neither")
+	case filepath.Dir(c.TLSCert) != filepath.Dir(c.TLSKey):
+		fs.add("tls-key", "%q is not in the directory of tls-cert: put both into one, where they are replaced together", c.TLSKey)
+	case c.TLSClientCA != "" && c.TLSCert == "":
+		fs.add("tls-client-ca", "clients have certificates over TLS alone: set tls-cert and tls-key too")
+	}
+	if len(c.ClientCertificates) > 0 && (c.TLSClientCA == "" || c.Auth != AuthRequired) {
+		fs.add("client-certificates", "nobody is known by a certificate without tls-client-ca and auth required: set both")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ClientCertificates)) {
+		rule := c.ClientCertificates[name]
+		if _, err := auth.ParseRole(rule.Role); err != nil {
+			fs.add("client-certificates."+name+".role", "%v", err)
+		} else if !rule.Principal().Valid() {
+			fs.add("client-certificates."+name, "it names no tenant, or with the role user no user")
+		}
+	}
+	c.checkJWT(fs)
+}
+
+func (c Config) checkJWT(fs *faults) {
+	if c.JWTIssuer == "" {
+		if c.JWTAudience != "" || c.JWTKeys != "" {
+			fs.add("jwt-issuer", "tokens are verified for one issuer: set it, or neither jwt-audience nor jwt-keys")
+		}
+		return
+	}
+	if c.Auth != AuthRequired {
+		fs.add("jwt-issuer", "tokens count where auth is required: set it")
+	}
+	if c.JWTAudience == "" {
+		fs.add("jwt-audience", "without it tokens that are meant for other services would count: set what the issuer puts into aud for this one")
+	}
+	for name, value := range map[string]string{"jwt-issuer": c.JWTIssuer, "jwt-keys": c.JWTKeys} {
+		if name == "jwt-keys" && !strings.Contains(value, "://") {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+			fs.add(name, "%q is not an https URL, by which alone keys can be trusted", value)
+		}
+	}
+}
