@@ -60,6 +60,7 @@ const (
 	ReasonRoleDenied       Reason = "ROLE_DENIED"
 	ReasonKeyNotFound      Reason = "KEY_NOT_FOUND"
 	ReasonKeyRevoked       Reason = "KEY_REVOKED"
+	ReasonTenantErased     Reason = "TENANT_ERASED"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,

@@ -98,6 +98,8 @@ const (
 	// RESOURCE_EXHAUSTED with RetryInfo: a limit of the tenant, the user or the key is reached; nothing was done. The metadata's limit
 	// is its name, such as tenant-requests-per-second, and its value what it is set to: see docs/operate/limits.md.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 33
+	// FAILED_PRECONDITION: the tenant is erased, or being erased: it is not resumed, and nothing is made in it again.
+	ErrorReason_ERROR_REASON_TENANT_ERASED ErrorReason = 34
 )
 
 // Enum value maps for ErrorReason.
@@ -136,6 +138,7 @@ var (
 		31: "ERROR_REASON_KEY_NOT_FOUND",
 		32: "ERROR_REASON_KEY_REVOKED",
 		33: "ERROR_REASON_LIMIT_EXCEEDED",
+		34: "ERROR_REASON_TENANT_ERASED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -171,6 +174,7 @@ var (
 		"ERROR_REASON_KEY_NOT_FOUND":      31,
 		"ERROR_REASON_KEY_REVOKED":        32,
 		"ERROR_REASON_LIMIT_EXCEEDED":     33,
+		"ERROR_REASON_TENANT_ERASED":      34,
 	}
 )
 
@@ -205,7 +209,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xd8\b\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xf8\b\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -240,7 +244,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x18ERROR_REASON_ROLE_DENIED\x10\x1e\x12\x1e\n" +
 	"\x1aERROR_REASON_KEY_NOT_FOUND\x10\x1f\x12\x1c\n" +
 	"\x18ERROR_REASON_KEY_REVOKED\x10 \x12\x1f\n" +
-	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\x12\x1e\n" +
+	"\x1aERROR_REASON_TENANT_ERASED\x10\"\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
