@@ -8,6 +8,8 @@ import (
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -21,6 +23,7 @@ func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
 	a.access = service.NewAccess(service.AccessOptions{
 		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: policies.Known,
 		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.cfg.Unpriced(),
+		EraseTenants: a.newTenantEraser(),
 	})
 	if a.cfg.BootstrapKey {
 		first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
@@ -80,6 +83,22 @@ func (a *App) tlsConfig() *tls.Config {
 		return nil
 	}
 	return a.tls.Config()
+}
+
+// newTenantEraser makes what erases whole tenants, and returns what wakes it.
+func (a *App) newTenantEraser() (wake func()) {
+	settle := a.cfg.RequestTimeout
+	if a.stores.file == nil { // other servers may believe for a while that the tenant may call
+		settle += auth.Believed
+	}
+	a.tenantEraser = erasure.NewTenants(erasure.TenantsOptions{
+		Store: a.store, Settle: settle, Log: a.log, Now: a.store.Now,
+		Erase: func(ctx context.Context, user memory.UserRef) error {
+			_, err := a.eraser.Erase(ctx, service.Erase{Kind: memory.EraseUser, User: user})
+			return err
+		},
+	})
+	return a.tenantEraser.Wake
 }
 
 // FirstKey is the token of the key that this start made because bootstrap-key asked for it and there was none; "" otherwise. It is

@@ -141,6 +141,7 @@ var walk = []struct{ method, request string }{
 	{"KeyService/RevokeKey", `{"key_id": "no-such-key"}`},
 	{"TenantService/GetTenant", `{}`},
 	{"TenantService/UpdateTenant", `{"tenant": {"tenant": "nobody", "limits": {"tenant_messages": 5}}}`},
+	{"TenantService/EraseTenant", `{"tenant": "nobody", "validate_only": true}`},
 	{"TenantService/ListTenants", `{}`},
 	{"TenantService/SuspendTenant", `{"tenant": "nobody"}`},
 	{"TenantService/ResumeTenant", `{"tenant": "nobody"}`},

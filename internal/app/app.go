@@ -62,33 +62,35 @@ type Feature struct {
 
 // App is the whole program: its stores, the background work and a server.
 type App struct {
-	cfg        config.Config
-	log        *slog.Logger
-	panics     func() int64 // how many were logged
-	stores     *stores
-	store      store.PrimaryStore
-	models     *models
-	traces     *telemetry.Traces
-	indexer    *indexing.Indexer
-	runner     *jobrunner.Runner
-	feeders    []*views.Feeder // one for each view
-	verifier   *views.Verifier
-	sweeper    *erasure.Sweeper
-	keeper     *retention.Keeper
-	embeddings *indexing.Embeddings
-	usage      *service.Usage
-	porter     *service.Porter
-	version    string
-	gate       *admission.Gate
-	turns      *admission.Turns
-	keys       *auth.Keys
-	tls        *certificates.Server // nil for none
-	limits     limiting
-	access     *service.Access
-	firstKey   string // the token of the key that this start made; "" for none
-	server     *server.Server
-	listener   net.Listener
-	metrics    *telemetry.Server // nil when off
+	cfg          config.Config
+	log          *slog.Logger
+	panics       func() int64 // how many were logged
+	stores       *stores
+	store        store.PrimaryStore
+	models       *models
+	traces       *telemetry.Traces
+	indexer      *indexing.Indexer
+	runner       *jobrunner.Runner
+	feeders      []*views.Feeder // one for each view
+	verifier     *views.Verifier
+	sweeper      *erasure.Sweeper
+	keeper       *retention.Keeper
+	eraser       *service.Eraser
+	tenantEraser *erasure.Tenants
+	embeddings   *indexing.Embeddings
+	usage        *service.Usage
+	porter       *service.Porter
+	version      string
+	gate         *admission.Gate
+	turns        *admission.Turns
+	keys         *auth.Keys
+	tls          *certificates.Server // nil for none
+	limits       limiting
+	access       *service.Access
+	firstKey     string // the token of the key that this start made; "" for none
+	server       *server.Server
+	listener     net.Listener
+	metrics      *telemetry.Server // nil when off
 }
 
 // checkEvery is how often the store's health is looked at.
@@ -154,7 +156,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.porter = services.Porter
+	a.porter, a.eraser = services.Porter, services.Eraser
 	if err := a.repeatErasures(ctx); err != nil {
 		return err
 	}
@@ -496,7 +498,7 @@ func (a *App) Run(ctx context.Context) error {
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
 		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run,
-		a.watch,
+		a.tenantEraser.Run, a.watch,
 	}
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)

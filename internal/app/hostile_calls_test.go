@@ -270,6 +270,7 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		},
 		memoryv1.TenantService_ListTenants_FullMethodName:   &memoryv1.ListTenantsRequest{},
 		memoryv1.TenantService_SuspendTenant_FullMethodName: &memoryv1.SuspendTenantRequest{Tenant: "acme"},
+		memoryv1.TenantService_EraseTenant_FullMethodName:   &memoryv1.EraseTenantRequest{Tenant: "acme", ValidateOnly: true},
 		memoryv1.TenantService_ResumeTenant_FullMethodName:  &memoryv1.ResumeTenantRequest{Tenant: "acme"},
 
 		memoryv1.HistoryService_CountTokens_FullMethodName: &memoryv1.CountTokensRequest{Messages: []*memoryv1.Message{said()}},

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -283,4 +286,102 @@ func TestLimitsOfMoney(t *testing.T) {
 			t.Error("the metric does not count what was refused")
 		}
 	})
+}
+
+// erasableTenant makes a tenant with two users, keys and settings, and returns a key of an admin.
+func (d *desk) erasableTenant(tenant string) (token string) {
+	d.t.Helper()
+	_, token = d.key(&memoryv1.CreateKeyRequest{Tenant: tenant, Role: keyRole("admin")})
+	for _, name := range []string{"ada", "bob"} {
+		req := &memoryv1.RecordRequest{UserId: name, SessionId: "s", Messages: []*memoryv1.Message{user("", "I keep a parrot"), assistant("", "Good.")}}
+		if _, err := d.call(d.t.Context(), "MemoryService/Record", token, req); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	many := 1e6
+	d.set(tenant, &memoryv1.TenantLimits{TenantMessages: &many})
+	return token
+}
+
+func TestEraseTenant(t *testing.T) {
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+		c.Auth, c.BootstrapKey, c.RequestTimeout = config.AuthRequired, true, 5*time.Second
+	})
+	d := &desk{grpcDoor{h.conn}, t, h.app.FirstKey()}
+	testEraseTenant(t, d)
+	t.Run("the server's own tenant cannot be erased", func(t *testing.T) {
+		_, err := d.call(t.Context(), "TenantService/EraseTenant", d.admin, &memoryv1.EraseTenantRequest{Tenant: "default"})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "tenant")
+	})
+}
+
+func TestEraseTenantOnBackends(t *testing.T) {
+	r := onBackends(t, func(c *config.Config) {
+		c.Auth, c.BootstrapKey, c.RequestTimeout = config.AuthRequired, true, 5*time.Second
+	})
+	testEraseTenant(t, &desk{grpcDoor{r.conn}, t, r.app.FirstKey()})
+}
+
+func testEraseTenant(t *testing.T, d *desk) {
+	acme, other := d.erasableTenant("acme"), d.erasableTenant("other")
+	erase := func(req *memoryv1.EraseTenantRequest) *memoryv1.EraseTenantResponse {
+		t.Helper()
+		out := &memoryv1.EraseTenantResponse{}
+		d.ask("TenantService/EraseTenant", req, out)
+		return out
+	}
+	would := erase(&memoryv1.EraseTenantRequest{Tenant: "acme", ValidateOnly: true})
+	if x := would.GetExtent(); x.GetUsers() != 2 || x.GetMessages() != 4 || x.GetKeys() != 1 || would.GetTenant() != nil {
+		t.Errorf("it would erase %v, want two users, four messages and a key", would)
+	}
+	users := func(token string) (int, error) {
+		replies, err := d.call(t.Context(), "UserService/ListUsers", token, &memoryv1.ListUsersRequest{})
+		if err != nil {
+			return 0, err
+		}
+		return len(replies[0].(*memoryv1.ListUsersResponse).GetUsers()), nil
+	}
+	if n, err := users(acme); n != 2 || err != nil {
+		t.Fatalf("after looking it has %d users, error %v", n, err)
+	}
+	erase(&memoryv1.EraseTenantRequest{Tenant: "acme"})
+	_, err := users(acme)
+	refused(t, err, codes.Unauthenticated, "UNAUTHENTICATED", "")
+	for _, call := range []struct {
+		method string
+		req    proto.Message
+	}{
+		{"TenantService/ResumeTenant", &memoryv1.ResumeTenantRequest{Tenant: "acme"}},
+		{"KeyService/CreateKey", &memoryv1.CreateKeyRequest{Tenant: "acme", Role: keyRole("agent")}},
+	} {
+		_, err := d.call(t.Context(), call.method, d.admin, call.req)
+		refused(t, err, codes.FailedPrecondition, "TENANT_ERASED", "")
+	}
+	var receipt *memoryv1.TenantErasure
+	eventually(t, "the end of the erasure", func() bool {
+		receipt = erase(&memoryv1.EraseTenantRequest{Tenant: "acme", Wait: durationpb.New(2 * time.Second)}).GetTenant().GetErasure()
+		return receipt.GetDoneTime() != nil
+	})
+	deleted := int64(0)
+	for _, s := range receipt.GetStores() {
+		deleted += s.GetDeleted()
+		if s.GetRemaining() != 0 {
+			t.Errorf("%v is left", s)
+		}
+	}
+	if receipt.GetUsers() != 2 || deleted == 0 {
+		t.Errorf("the receipt is %v, want two users and what was deleted of them", receipt)
+	}
+	got := d.tenant("acme")
+	if got.GetTenant().GetLimits() != nil || got.GetUsage().GetMessages() != 0 || got.GetTenant().GetSuspendTime() == nil {
+		t.Errorf("the tenant is %v, want it suspended, without settings and messages", got)
+	}
+	keys := &memoryv1.ListKeysResponse{}
+	d.ask("KeyService/ListKeys", &memoryv1.ListKeysRequest{Tenant: "acme"}, keys)
+	if len(keys.GetKeys()) != 0 {
+		t.Errorf("it has keys: %v", keys)
+	}
+	if n, err := users(other); n != 2 || err != nil {
+		t.Errorf("the other tenant has %d users, error %v", n, err)
+	}
 }

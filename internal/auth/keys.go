@@ -20,6 +20,9 @@ const (
 	believedFor = 10 * time.Second // where the store cannot be reached; then the call fails
 )
 
+// Believed is how long after it was suspended a tenant's call may be let in by another server.
+const Believed = believedFor
+
 // maxKnown bounds what is remembered, so that nobody fills the memory with ids that he makes up.
 const maxKnown = 10_000
 

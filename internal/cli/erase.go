@@ -136,8 +136,12 @@ func (r *run) showErasure(j *memoryv1.Job) error {
 
 func (r *run) printReceipt(w io.Writer, j *memoryv1.Job) {
 	r.fields(w, erasureFields(j))
+	r.printStores(w, j.GetErasure().GetStores())
+}
+
+func (r *run) printStores(w io.Writer, stores []*memoryv1.StoreReceipt) {
 	var rows [][]string
-	for _, s := range j.GetErasure().GetStores() {
+	for _, s := range stores {
 		rows = append(rows, []string{
 			s.GetStore(), fmt.Sprint(s.GetFound()), fmt.Sprint(s.GetDeleted()), fmt.Sprint(s.GetRemaining()),
 			strings.ToLower(strings.TrimPrefix(s.GetPurgedBy().String(), "PURGED_BY_")),

@@ -202,6 +202,7 @@ type tenantsCmd struct {
 	Set     tenantsSetCmd     `cmd:"" help:"Give a tenant limits or a profile of its own."`
 	Suspend tenantsSuspendCmd `cmd:"" help:"Refuse every call of a tenant until it is resumed; what is stored stays."`
 	Resume  tenantsResumeCmd  `cmd:"" help:"Let a tenant call again."`
+	Erase   tenantsEraseCmd   `cmd:"" help:"Erase a tenant: all its users, then its keys and settings."`
 }
 
 func (r *run) callTenants(f func(context.Context, memoryv1.TenantServiceClient) error) error {

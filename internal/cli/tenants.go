@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -44,6 +45,10 @@ func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
 				{"cost today", amount(used.GetCostToday())}, {"cost this month", amount(used.GetCostThisMonth())},
 				{"messages", strconv.FormatInt(used.GetMessages(), 10)},
 			})
+			if t.GetErasure() != nil {
+				r.printTenantErasure(w, t)
+				return
+			}
 			r.table(w, slices.Concat(whole.columns("limit", "value"), cut.columns("of")), limitRows(t.GetLimits(), reply.GetLimits()))
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetTenant().GetTenant()) },
@@ -162,4 +167,67 @@ func limitValue(name, text string) (float64, error) {
 		return 0, usageError{fmt.Errorf("--%s: %q is neither a number nor %s nor %s", name, text, without, byDefault)}
 	}
 	return value, nil
+}
+
+type tenantsEraseCmd struct {
+	Tenant string `arg:"" help:"The tenant."`
+	confirmFlags
+	Wait time.Duration `default:"2s" help:"Wait so long at most until all of it is gone; strata tenants show shows how far it is."`
+}
+
+// Help says more than the command's one line.
+func (tenantsEraseCmd) Help() string {
+	return "The tenant's calls are refused at once and for good. Its users are then erased as by strata users erase, and after them its keys, " +
+		"limits and profile are deleted. Its name is not given again. What it used in tokens and money stays."
+}
+
+// Run erases the tenant.
+func (c *tenantsEraseCmd) Run(r *run) error {
+	erase := func(validateOnly bool) (*memoryv1.EraseTenantResponse, error) {
+		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: c.Wait}.wait()}
+		return ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.EraseTenant, req)
+	}
+	if c.DryRun || !c.Yes {
+		would, err := erase(true)
+		if err != nil {
+			return err
+		}
+		if c.DryRun {
+			return r.show(would.GetExtent(), views{
+				table: func(w io.Writer) {
+					fmt.Fprintf(w, "would erase %s, and what was made of them\n", tenantExtentText(would.GetExtent()))
+				},
+				quiet: func(w io.Writer) { fmt.Fprintln(w, would.GetExtent().GetUsers()) },
+			})
+		}
+		asked := fmt.Sprintf("This erases tenant %s for good: %s, and what was made of them.", oneLine(c.Tenant), tenantExtentText(would.GetExtent()))
+		if err := r.confirm(asked, c.Tenant); err != nil {
+			return err
+		}
+	}
+	reply, err := erase(false)
+	if err != nil {
+		return err
+	}
+	return r.show(reply.GetTenant(), views{
+		table: func(w io.Writer) { r.printTenantErasure(w, reply.GetTenant()) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetTenant().GetTenant()) },
+	})
+}
+
+func tenantExtentText(x *memoryv1.TenantExtent) string {
+	return counted(x.GetUsers(), "user") + ", " + counted(x.GetMessages(), "message") + ", " + counted(x.GetKeys(), "key")
+}
+
+// printTenantErasure prints the receipt.
+func (r *run) printTenantErasure(w io.Writer, t *memoryv1.Tenant) {
+	e := t.GetErasure()
+	fields := [][]string{{"tenant", oneLine(t.GetTenant())}, {"erased since", clock(e.GetCreateTime())}, {"users", fmt.Sprint(e.GetUsers())}}
+	if e.GetDoneTime() != nil {
+		fields = append(fields, []string{"done", clock(e.GetDoneTime())})
+	} else {
+		fmt.Fprintf(r.env.Stderr, "its calls are refused; it is being erased in the background: strata tenants show %s\n", shellWord(t.GetTenant()))
+	}
+	r.fields(w, fields)
+	r.printStores(w, e.GetStores())
 }

@@ -54,13 +54,14 @@ const (
 	ReasonShuttingDown      Reason = "SHUTTING_DOWN"
 	ReasonOverloaded        Reason = "OVERLOADED"
 	ReasonLimitExceeded     Reason = "LIMIT_EXCEEDED"
-	ReasonIssuerUnavailable Reason = "ISSUER_UNAVAILABLE"
 	ReasonUserExists        Reason = "USER_EXISTS"
 	ReasonInternal          Reason = "INTERNAL"
 	ReasonUnauthenticated   Reason = "UNAUTHENTICATED"
 	ReasonRoleDenied        Reason = "ROLE_DENIED"
 	ReasonKeyNotFound       Reason = "KEY_NOT_FOUND"
 	ReasonKeyRevoked        Reason = "KEY_REVOKED"
+	ReasonTenantErased      Reason = "TENANT_ERASED"
+	ReasonIssuerUnavailable Reason = "ISSUER_UNAVAILABLE"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,

@@ -121,6 +121,7 @@ var accessTable = map[string]rule{
 	memoryv1.TenantService_ListTenants_FullMethodName:   {ofServer, admins},
 	memoryv1.TenantService_SuspendTenant_FullMethodName: {ofServer, admins},
 	memoryv1.TenantService_ResumeTenant_FullMethodName:  {ofServer, admins},
+	memoryv1.TenantService_EraseTenant_FullMethodName:   {ofServer, admins},
 
 	healthv1.Health_Check_FullMethodName:                             {open, nil},
 	healthv1.Health_List_FullMethodName:                              {open, nil},

@@ -185,6 +185,8 @@ type tenants interface {
 	ListTenants(ctx context.Context, q store.TenantQuery) (page []store.Tenant, more bool, err error)
 	SuspendTenant(ctx context.Context, id string) (store.Tenant, error)
 	ResumeTenant(ctx context.Context, id string) (store.Tenant, error)
+	TenantExtent(ctx context.Context, id string) (service.TenantExtent, error)
+	EraseTenant(ctx context.Context, id string, wait time.Duration) (store.Tenant, error)
 }
 
 func (s *tenantServer) GetTenant(ctx context.Context, req *memoryv1.GetTenantRequest) (*memoryv1.GetTenantResponse, error) {
@@ -324,8 +326,36 @@ func (s *tenantServer) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTen
 	return &memoryv1.ResumeTenantResponse{Tenant: tenantProto(t)}, nil
 }
 
+func (s *tenantServer) EraseTenant(ctx context.Context, req *memoryv1.EraseTenantRequest) (*memoryv1.EraseTenantResponse, error) {
+	c := &checker{}
+	id, wait := c.id("tenant", req.GetTenant()), c.timeout("wait", req.GetWait(), 0)
+	if id == auth.DefaultTenant {
+		c.fault("tenant", "is %s, whose admins erase others: erase its users", id)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if req.GetValidateOnly() {
+		x, err := s.tenants.TenantExtent(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.EraseTenantResponse{Extent: &memoryv1.TenantExtent{Users: x.Users, Messages: x.Messages, Keys: x.Keys}}, nil
+	}
+	t, err := s.tenants.EraseTenant(ctx, id, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.EraseTenantResponse{Tenant: tenantProto(t)}, nil
+}
+
 func tenantProto(t store.Tenant) *memoryv1.Tenant {
 	out := &memoryv1.Tenant{Tenant: t.ID, SuspendTime: timeProto(t.SuspendTime), DefaultProfile: t.Profile}
+	if e := t.Erasure; e != nil {
+		out.Erasure = &memoryv1.TenantErasure{
+			CreateTime: timeProto(e.CreateTime), DoneTime: timeProto(e.DoneTime), Users: e.Users, Stores: receiptsProto(e.Stores),
+		}
+	}
 	if len(t.Limits) > 0 {
 		out.Limits = limitsProto(func(l limits.Limit) (float64, bool) {
 			v, ok := t.Limits[string(l)]

@@ -177,8 +177,13 @@ func erasureProto(e service.ErasureJob) *memoryv1.Job {
 	if n := len(e.Seqs); n > 0 {
 		out.FromSeq, out.ToSeq = e.Seqs[0].From, e.Seqs[n-1].To
 	}
-	for _, r := range e.Receipt {
-		out.Erasure.Stores = append(out.Erasure.Stores, &memoryv1.StoreReceipt{
+	out.Erasure.Stores = receiptsProto(e.Receipt)
+	return out
+}
+
+func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
+	for _, r := range all {
+		out = append(out, &memoryv1.StoreReceipt{
 			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: purges.to(r.PurgedBy),
 		})
 	}

@@ -64,7 +64,7 @@ func TestReasonsAreInTheProto(t *testing.T) {
 		memory.ReasonContention, memory.ReasonStoreUnavailable, memory.ReasonStoreFull, memory.ReasonShuttingDown, memory.ReasonInternal,
 		memory.ReasonFactNotFound, memory.ReasonSummaryNotFound, memory.ReasonJobNotFound, memory.ReasonJobNotParked,
 		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonJobNotSkippable, memory.ReasonModelUnavailable,
-		memory.ReasonOverloaded, memory.ReasonLimitExceeded, memory.ReasonJobNotRevertible, memory.ReasonUserExists,
+		memory.ReasonOverloaded, memory.ReasonLimitExceeded, memory.ReasonTenantErased, memory.ReasonJobNotRevertible, memory.ReasonUserExists,
 		memory.ReasonUnauthenticated, memory.ReasonRoleDenied, memory.ReasonKeyNotFound, memory.ReasonKeyRevoked,
 		memory.ReasonIssuerUnavailable,
 	}

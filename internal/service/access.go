@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -21,12 +22,14 @@ type Access struct {
 	book         *limits.Book
 	budget       *limits.Budget
 	unpriced     []string
+	eraseTenants func()
 }
 
 // AccessStore is what Access reads and writes of the primary store.
 type AccessStore interface {
 	store.Keys
 	store.Usage
+	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
 }
 
 // AccessOptions are what Access needs. ForgetKey and ForgetTenant have this server read anew what was changed.
@@ -39,13 +42,14 @@ type AccessOptions struct {
 	Book         *limits.Book
 	Budget       *limits.Budget
 	Unpriced     []string // models that have no price
+	EraseTenants func()   // says that a tenant is to be erased; it must not block
 }
 
 // NewAccess makes Access.
 func NewAccess(o AccessOptions) *Access {
 	return &Access{
 		store: o.Store, now: o.Now, forgetKey: o.ForgetKey, forgetTenant: o.ForgetTenant, profiles: o.Profiles, book: o.Book,
-		budget: o.Budget, unpriced: o.Unpriced,
+		budget: o.Budget, unpriced: o.Unpriced, eraseTenants: o.EraseTenants,
 	}
 }
 
@@ -60,6 +64,13 @@ type NewAPIKey struct {
 
 // CreateKey stores a key and returns it with its token, which nobody can be told again.
 func (a *Access) CreateKey(ctx context.Context, n NewAPIKey) (k store.Key, token string, err error) {
+	t, err := a.store.Tenant(ctx, n.Tenant)
+	if err != nil {
+		return store.Key{}, "", err
+	}
+	if t.Erasure != nil {
+		return store.Key{}, "", store.TenantErased(n.Tenant)
+	}
 	k, token = a.mint(n)
 	if err := a.store.CreateKey(ctx, k); err != nil {
 		return store.Key{}, "", err
@@ -174,6 +185,69 @@ func (a *Access) SuspendTenant(ctx context.Context, id string) (store.Tenant, er
 	t, err := a.store.SuspendTenant(ctx, id, a.now.stored())
 	a.forgetTenant(id)
 	return t, err
+}
+
+// TenantExtent is what an erasure of a tenant takes away.
+type TenantExtent struct {
+	Users, Messages, Keys int64
+}
+
+// TenantExtent counts it.
+func (a *Access) TenantExtent(ctx context.Context, id string) (x TenantExtent, err error) {
+	if x.Messages, err = a.store.CountMessages(ctx, id, ""); err != nil {
+		return x, err
+	}
+	for after := ""; ; {
+		keys, err := a.store.ListKeys(ctx, store.KeyQuery{Tenant: id, After: after, Limit: extentPage})
+		if err != nil {
+			return x, err
+		}
+		if x.Keys += int64(len(keys)); len(keys) < extentPage {
+			break
+		}
+		after = keys[len(keys)-1].ID
+	}
+	for after := ""; ; {
+		users, err := a.store.ListUsers(ctx, store.UserQuery{Tenant: id, After: after, Limit: extentPage})
+		if err != nil {
+			return x, err
+		}
+		if x.Users += int64(len(users)); len(users) < extentPage {
+			return x, nil
+		}
+		after = users[len(users)-1].Ref.UserID
+	}
+}
+
+const extentPage = 500
+
+// EraseTenant suspends the tenant for good and has it erased in the background. It returns the tenant once that is done, or as it is
+// when the time is up.
+func (a *Access) EraseTenant(ctx context.Context, id string, wait time.Duration) (store.Tenant, error) {
+	t, err := a.store.BeginTenantErasure(ctx, id, a.now.stored())
+	a.forgetTenant(id)
+	if err != nil {
+		return t, err
+	}
+	a.eraseTenants()
+	timeUp, stop := timeUp(ctx, wait)
+	defer stop()
+	defer backendlatency.Idle(ctx)()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for wait > 0 && t.Erasure.DoneTime.IsZero() {
+		select {
+		case <-timeUp:
+			return a.store.Tenant(ctx, id)
+		case <-ctx.Done():
+			return t, ctx.Err()
+		case <-poll.C:
+		}
+		if t, err = a.store.Tenant(ctx, id); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }
 
 // ResumeTenant lets the tenant call again.

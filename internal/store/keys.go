@@ -30,8 +30,14 @@ type Keys interface {
 	NoteKeyUse(ctx context.Context, id string, at time.Time) error
 	// Tenant must return what was decided about the tenant; one about which nothing was is not suspended.
 	Tenant(ctx context.Context, id string) (Tenant, error)
-	// SuspendTenant must set SuspendTime, unless it is set, and a zero time must clear it.
+	// SuspendTenant must set SuspendTime, unless it is set, and a zero time must clear it. It must refuse to clear that of a tenant
+	// with an Erasure with TENANT_ERASED.
 	SuspendTenant(ctx context.Context, id string, at time.Time) (Tenant, error)
+	// BeginTenantErasure must give the tenant an Erasure of that CreateTime, unless it has one, and set SuspendTime, unless it is set.
+	BeginTenantErasure(ctx context.Context, id string, at time.Time) (Tenant, error)
+	// UpdateTenantErasure must store the erasure of a tenant that has one. With a DoneTime it must delete the tenant's keys, limits and
+	// profile first, so that repeating it after a failure does all of it.
+	UpdateTenantErasure(ctx context.Context, id string, e memory.TenantErasure) error
 	// UpdateTenant must change what the update names and nothing else: of updates at once that name other limits, none may be
 	// lost.
 	UpdateTenant(ctx context.Context, u TenantUpdate) (Tenant, error)
@@ -81,8 +87,8 @@ type KeyRotation struct {
 // Tenant is what was decided about a tenant.
 type Tenant struct {
 	ID          string
-	SuspendTime time.Time // zero where it is not suspended
-	EraseTime   time.Time // since when it is erased or being erased; zero where it is not
+	SuspendTime time.Time             // zero where it is not suspended
+	Erasure     *memory.TenantErasure // nil where it is not erased
 	// Limits are those that are not the server's, by the names of package limits; nil for none.
 	Limits  map[string]float64
 	Profile string // of sessions that name none; "" for the server's
@@ -106,6 +112,14 @@ type TenantQuery struct {
 func KeyNotFound(id string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonKeyNotFound, Message: "no key " + id, Metadata: map[string]string{"key_id": id},
+	}
+}
+
+// TenantErased refuses what a tenant that is erased, or being erased, cannot have any more.
+func TenantErased(id string) error {
+	return &memory.Error{
+		Kind: memory.KindPrecondition, Reason: memory.ReasonTenantErased,
+		Message: "the tenant " + id + " is erased, and its name is not given again: use another one", Metadata: map[string]string{"tenant": id},
 	}
 }
 

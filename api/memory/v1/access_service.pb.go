@@ -709,8 +709,10 @@ type Tenant struct {
 	Limits *TenantLimits `protobuf:"bytes,3,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The profile of sessions that name none when they begin, at most 255 bytes; the server's where it is empty.
 	DefaultProfile string `protobuf:"bytes,4,opt,name=default_profile,json=defaultProfile,proto3" json:"default_profile,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How far it is erased; not set where it is not.
+	Erasure       *TenantErasure `protobuf:"bytes,5,opt,name=erasure,proto3" json:"erasure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Tenant) Reset() {
@@ -771,6 +773,270 @@ func (x *Tenant) GetDefaultProfile() string {
 	return ""
 }
 
+func (x *Tenant) GetErasure() *TenantErasure {
+	if x != nil {
+		return x.Erasure
+	}
+	return nil
+}
+
+// TenantErasure is how far a tenant is erased.
+type TenantErasure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began. From then on its calls are refused.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// When all of it was gone from every store; not set before. That is after the longest call that may have been under way.
+	DoneTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=done_time,json=doneTime,proto3" json:"done_time,omitempty"`
+	// How many users were erased.
+	Users int64 `protobuf:"varint,3,opt,name=users,proto3" json:"users,omitempty"`
+	// The receipts of all users together, one entry for each store; empty until it is done.
+	Stores        []*StoreReceipt `protobuf:"bytes,4,rep,name=stores,proto3" json:"stores,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantErasure) Reset() {
+	*x = TenantErasure{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantErasure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantErasure) ProtoMessage() {}
+
+func (x *TenantErasure) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantErasure.ProtoReflect.Descriptor instead.
+func (*TenantErasure) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TenantErasure) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *TenantErasure) GetDoneTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DoneTime
+	}
+	return nil
+}
+
+func (x *TenantErasure) GetUsers() int64 {
+	if x != nil {
+		return x.Users
+	}
+	return 0
+}
+
+func (x *TenantErasure) GetStores() []*StoreReceipt {
+	if x != nil {
+		return x.Stores
+	}
+	return nil
+}
+
+// TenantExtent is what an erasure of a tenant takes away.
+type TenantExtent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its users.
+	Users int64 `protobuf:"varint,1,opt,name=users,proto3" json:"users,omitempty"`
+	// Its messages, as TenantUsage.messages counts them.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Its API keys.
+	Keys          int64 `protobuf:"varint,3,opt,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantExtent) Reset() {
+	*x = TenantExtent{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantExtent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantExtent) ProtoMessage() {}
+
+func (x *TenantExtent) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantExtent.ProtoReflect.Descriptor instead.
+func (*TenantExtent) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TenantExtent) GetUsers() int64 {
+	if x != nil {
+		return x.Users
+	}
+	return 0
+}
+
+func (x *TenantExtent) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *TenantExtent) GetKeys() int64 {
+	if x != nil {
+		return x.Keys
+	}
+	return 0
+}
+
+// EraseTenantRequest names a tenant.
+type EraseTenantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant, at most 255 bytes. Required; default, whose admins erase others, cannot be erased.
+	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// How long to wait until it is done, at most the server's request timeout; not at all when not set. It is no error when the time is
+	// up: GetTenant shows how far it is.
+	Wait *durationpb.Duration `protobuf:"bytes,2,opt,name=wait,proto3" json:"wait,omitempty"`
+	// Whether to erase nothing and return what would go.
+	ValidateOnly  bool `protobuf:"varint,3,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseTenantRequest) Reset() {
+	*x = EraseTenantRequest{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseTenantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseTenantRequest) ProtoMessage() {}
+
+func (x *EraseTenantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseTenantRequest.ProtoReflect.Descriptor instead.
+func (*EraseTenantRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *EraseTenantRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *EraseTenantRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *EraseTenantRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// EraseTenantResponse holds the tenant.
+type EraseTenantResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant with its erasure; not set with validate_only.
+	Tenant *Tenant `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// What would go, with validate_only.
+	Extent        *TenantExtent `protobuf:"bytes,2,opt,name=extent,proto3" json:"extent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseTenantResponse) Reset() {
+	*x = EraseTenantResponse{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseTenantResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseTenantResponse) ProtoMessage() {}
+
+func (x *EraseTenantResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseTenantResponse.ProtoReflect.Descriptor instead.
+func (*EraseTenantResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *EraseTenantResponse) GetTenant() *Tenant {
+	if x != nil {
+		return x.Tenant
+	}
+	return nil
+}
+
+func (x *EraseTenantResponse) GetExtent() *TenantExtent {
+	if x != nil {
+		return x.Extent
+	}
+	return nil
+}
+
 // TenantLimits are what a tenant may use: see docs/operate/limits.md. 0 means no limit. Each has a setting of the server with the
 // same name, which holds where a tenant has no value of its own.
 type TenantLimits struct {
@@ -803,7 +1069,7 @@ type TenantLimits struct {
 
 func (x *TenantLimits) Reset() {
 	*x = TenantLimits{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +1081,7 @@ func (x *TenantLimits) String() string {
 func (*TenantLimits) ProtoMessage() {}
 
 func (x *TenantLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +1094,7 @@ func (x *TenantLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantLimits.ProtoReflect.Descriptor instead.
 func (*TenantLimits) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TenantLimits) GetTenantRequestsPerSecond() float64 {
@@ -925,7 +1191,7 @@ type TenantUsage struct {
 
 func (x *TenantUsage) Reset() {
 	*x = TenantUsage{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1203,7 @@ func (x *TenantUsage) String() string {
 func (*TenantUsage) ProtoMessage() {}
 
 func (x *TenantUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1216,7 @@ func (x *TenantUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantUsage.ProtoReflect.Descriptor instead.
 func (*TenantUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TenantUsage) GetModelTokensToday() int64 {
@@ -992,7 +1258,7 @@ type GetTenantRequest struct {
 
 func (x *GetTenantRequest) Reset() {
 	*x = GetTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1270,7 @@ func (x *GetTenantRequest) String() string {
 func (*GetTenantRequest) ProtoMessage() {}
 
 func (x *GetTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1283,7 @@ func (x *GetTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantRequest.ProtoReflect.Descriptor instead.
 func (*GetTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetTenantRequest) GetTenant() string {
@@ -1042,7 +1308,7 @@ type GetTenantResponse struct {
 
 func (x *GetTenantResponse) Reset() {
 	*x = GetTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1320,7 @@ func (x *GetTenantResponse) String() string {
 func (*GetTenantResponse) ProtoMessage() {}
 
 func (x *GetTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1333,7 @@ func (x *GetTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantResponse.ProtoReflect.Descriptor instead.
 func (*GetTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetTenantResponse) GetTenant() *Tenant {
@@ -1105,7 +1371,7 @@ type UpdateTenantRequest struct {
 
 func (x *UpdateTenantRequest) Reset() {
 	*x = UpdateTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1383,7 @@ func (x *UpdateTenantRequest) String() string {
 func (*UpdateTenantRequest) ProtoMessage() {}
 
 func (x *UpdateTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1396,7 @@ func (x *UpdateTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTenantRequest.ProtoReflect.Descriptor instead.
 func (*UpdateTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateTenantRequest) GetTenant() *Tenant {
@@ -1158,7 +1424,7 @@ type UpdateTenantResponse struct {
 
 func (x *UpdateTenantResponse) Reset() {
 	*x = UpdateTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1436,7 @@ func (x *UpdateTenantResponse) String() string {
 func (*UpdateTenantResponse) ProtoMessage() {}
 
 func (x *UpdateTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1449,7 @@ func (x *UpdateTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTenantResponse.ProtoReflect.Descriptor instead.
 func (*UpdateTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateTenantResponse) GetTenant() *Tenant {
@@ -1206,7 +1472,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[16]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1484,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[16]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1497,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{16}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListTenantsRequest) GetPageSize() int32 {
@@ -1261,7 +1527,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[17]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1539,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[17]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1552,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{17}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -1314,7 +1580,7 @@ type SuspendTenantRequest struct {
 
 func (x *SuspendTenantRequest) Reset() {
 	*x = SuspendTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[18]
+	mi := &file_memory_v1_access_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1592,7 @@ func (x *SuspendTenantRequest) String() string {
 func (*SuspendTenantRequest) ProtoMessage() {}
 
 func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[18]
+	mi := &file_memory_v1_access_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1605,7 @@ func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantRequest.ProtoReflect.Descriptor instead.
 func (*SuspendTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{18}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SuspendTenantRequest) GetTenant() string {
@@ -1360,7 +1626,7 @@ type SuspendTenantResponse struct {
 
 func (x *SuspendTenantResponse) Reset() {
 	*x = SuspendTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[19]
+	mi := &file_memory_v1_access_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1638,7 @@ func (x *SuspendTenantResponse) String() string {
 func (*SuspendTenantResponse) ProtoMessage() {}
 
 func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[19]
+	mi := &file_memory_v1_access_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1651,7 @@ func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantResponse.ProtoReflect.Descriptor instead.
 func (*SuspendTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{19}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SuspendTenantResponse) GetTenant() *Tenant {
@@ -1406,7 +1672,7 @@ type ResumeTenantRequest struct {
 
 func (x *ResumeTenantRequest) Reset() {
 	*x = ResumeTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[20]
+	mi := &file_memory_v1_access_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1684,7 @@ func (x *ResumeTenantRequest) String() string {
 func (*ResumeTenantRequest) ProtoMessage() {}
 
 func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[20]
+	mi := &file_memory_v1_access_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1697,7 @@ func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{20}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResumeTenantRequest) GetTenant() string {
@@ -1452,7 +1718,7 @@ type ResumeTenantResponse struct {
 
 func (x *ResumeTenantResponse) Reset() {
 	*x = ResumeTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[21]
+	mi := &file_memory_v1_access_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1730,7 @@ func (x *ResumeTenantResponse) String() string {
 func (*ResumeTenantResponse) ProtoMessage() {}
 
 func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[21]
+	mi := &file_memory_v1_access_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1743,7 @@ func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{21}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResumeTenantResponse) GetTenant() *Tenant {
@@ -1491,7 +1757,7 @@ var File_memory_v1_access_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemory/v1/work_service.proto\"\xe7\x03\n" +
 	"\x03Key\x12\x15\n" +
 	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12&\n" +
@@ -1536,12 +1802,30 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\"5\n" +
 	"\x11RevokeKeyResponse\x12 \n" +
-	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"\xb9\x01\n" +
+	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"\xed\x01\n" +
 	"\x06Tenant\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12=\n" +
 	"\fsuspend_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspendTime\x12/\n" +
 	"\x06limits\x18\x03 \x01(\v2\x17.memory.v1.TenantLimitsR\x06limits\x12'\n" +
-	"\x0fdefault_profile\x18\x04 \x01(\tR\x0edefaultProfile\"\x9a\a\n" +
+	"\x0fdefault_profile\x18\x04 \x01(\tR\x0edefaultProfile\x122\n" +
+	"\aerasure\x18\x05 \x01(\v2\x18.memory.v1.TenantErasureR\aerasure\"\xcc\x01\n" +
+	"\rTenantErasure\x12;\n" +
+	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x127\n" +
+	"\tdone_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bdoneTime\x12\x14\n" +
+	"\x05users\x18\x03 \x01(\x03R\x05users\x12/\n" +
+	"\x06stores\x18\x04 \x03(\v2\x17.memory.v1.StoreReceiptR\x06stores\"T\n" +
+	"\fTenantExtent\x12\x14\n" +
+	"\x05users\x18\x01 \x01(\x03R\x05users\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x12\n" +
+	"\x04keys\x18\x03 \x01(\x03R\x04keys\"\x80\x01\n" +
+	"\x12EraseTenantRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12-\n" +
+	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12#\n" +
+	"\rvalidate_only\x18\x03 \x01(\bR\fvalidateOnly\"q\n" +
+	"\x13EraseTenantResponse\x12)\n" +
+	"\x06tenant\x18\x01 \x01(\v2\x11.memory.v1.TenantR\x06tenant\x12/\n" +
+	"\x06extent\x18\x02 \x01(\v2\x17.memory.v1.TenantExtentR\x06extent\"\x9a\a\n" +
 	"\fTenantLimits\x12@\n" +
 	"\x1atenant_requests_per_second\x18\x01 \x01(\x01H\x00R\x17tenantRequestsPerSecond\x88\x01\x01\x12<\n" +
 	"\x18user_requests_per_second\x18\x02 \x01(\x01H\x01R\x15userRequestsPerSecond\x88\x01\x01\x12:\n" +
@@ -1612,12 +1896,13 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\bListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/keys\x12k\n" +
 	"\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:rotate\x12k\n" +
-	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:revoke2\xc7\x04\n" +
+	"\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/keys/{key_id}:revoke2\xbc\x05\n" +
 	"\rTenantService\x12d\n" +
 	"\tGetTenant\x12\x1b.memory.v1.GetTenantRequest\x1a\x1c.memory.v1.GetTenantResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/tenants/{tenant}\x12w\n" +
 	"\fUpdateTenant\x12\x1e.memory.v1.UpdateTenantRequest\x1a\x1f.memory.v1.UpdateTenantResponse\"&\x82\xd3\xe4\x93\x02 :\x01*2\x1b/v1/tenants/{tenant.tenant}\x12a\n" +
 	"\vListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/tenants\x12{\n" +
-	"\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/tenants/{tenant}:suspend\x12w\n" +
+	"\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"'\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/v1/tenants/{tenant}:suspend\x12s\n" +
+	"\vEraseTenant\x12\x1d.memory.v1.EraseTenantRequest\x1a\x1e.memory.v1.EraseTenantResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/tenants/{tenant}:erase\x12w\n" +
 	"\fResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponse\"&\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/v1/tenants/{tenant}:resumeB\x9c\x01\n" +
 	"\rcom.memory.v1B\x12AccessServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
@@ -1635,7 +1920,7 @@ func file_memory_v1_access_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_access_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_memory_v1_access_service_proto_goTypes = []any{
 	(KeyRole)(0),                  // 0: memory.v1.KeyRole
 	(*Key)(nil),                   // 1: memory.v1.Key
@@ -1648,70 +1933,84 @@ var file_memory_v1_access_service_proto_goTypes = []any{
 	(*RevokeKeyRequest)(nil),      // 8: memory.v1.RevokeKeyRequest
 	(*RevokeKeyResponse)(nil),     // 9: memory.v1.RevokeKeyResponse
 	(*Tenant)(nil),                // 10: memory.v1.Tenant
-	(*TenantLimits)(nil),          // 11: memory.v1.TenantLimits
-	(*TenantUsage)(nil),           // 12: memory.v1.TenantUsage
-	(*GetTenantRequest)(nil),      // 13: memory.v1.GetTenantRequest
-	(*GetTenantResponse)(nil),     // 14: memory.v1.GetTenantResponse
-	(*UpdateTenantRequest)(nil),   // 15: memory.v1.UpdateTenantRequest
-	(*UpdateTenantResponse)(nil),  // 16: memory.v1.UpdateTenantResponse
-	(*ListTenantsRequest)(nil),    // 17: memory.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),   // 18: memory.v1.ListTenantsResponse
-	(*SuspendTenantRequest)(nil),  // 19: memory.v1.SuspendTenantRequest
-	(*SuspendTenantResponse)(nil), // 20: memory.v1.SuspendTenantResponse
-	(*ResumeTenantRequest)(nil),   // 21: memory.v1.ResumeTenantRequest
-	(*ResumeTenantResponse)(nil),  // 22: memory.v1.ResumeTenantResponse
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
-	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
+	(*TenantErasure)(nil),         // 11: memory.v1.TenantErasure
+	(*TenantExtent)(nil),          // 12: memory.v1.TenantExtent
+	(*EraseTenantRequest)(nil),    // 13: memory.v1.EraseTenantRequest
+	(*EraseTenantResponse)(nil),   // 14: memory.v1.EraseTenantResponse
+	(*TenantLimits)(nil),          // 15: memory.v1.TenantLimits
+	(*TenantUsage)(nil),           // 16: memory.v1.TenantUsage
+	(*GetTenantRequest)(nil),      // 17: memory.v1.GetTenantRequest
+	(*GetTenantResponse)(nil),     // 18: memory.v1.GetTenantResponse
+	(*UpdateTenantRequest)(nil),   // 19: memory.v1.UpdateTenantRequest
+	(*UpdateTenantResponse)(nil),  // 20: memory.v1.UpdateTenantResponse
+	(*ListTenantsRequest)(nil),    // 21: memory.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),   // 22: memory.v1.ListTenantsResponse
+	(*SuspendTenantRequest)(nil),  // 23: memory.v1.SuspendTenantRequest
+	(*SuspendTenantResponse)(nil), // 24: memory.v1.SuspendTenantResponse
+	(*ResumeTenantRequest)(nil),   // 25: memory.v1.ResumeTenantRequest
+	(*ResumeTenantResponse)(nil),  // 26: memory.v1.ResumeTenantResponse
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
+	(*StoreReceipt)(nil),          // 29: memory.v1.StoreReceipt
+	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
 }
 var file_memory_v1_access_service_proto_depIdxs = []int32{
 	0,  // 0: memory.v1.Key.role:type_name -> memory.v1.KeyRole
-	23, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	23, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
-	23, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
-	23, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
-	23, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
+	27, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	27, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
+	27, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
+	27, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
+	27, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
 	0,  // 6: memory.v1.CreateKeyRequest.role:type_name -> memory.v1.KeyRole
-	24, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
+	28, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
 	1,  // 8: memory.v1.CreateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 9: memory.v1.ListKeysResponse.keys:type_name -> memory.v1.Key
-	24, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	28, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
 	1,  // 11: memory.v1.RotateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 12: memory.v1.RevokeKeyResponse.key:type_name -> memory.v1.Key
-	23, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
-	11, // 14: memory.v1.Tenant.limits:type_name -> memory.v1.TenantLimits
-	10, // 15: memory.v1.GetTenantResponse.tenant:type_name -> memory.v1.Tenant
-	11, // 16: memory.v1.GetTenantResponse.limits:type_name -> memory.v1.TenantLimits
-	12, // 17: memory.v1.GetTenantResponse.usage:type_name -> memory.v1.TenantUsage
-	10, // 18: memory.v1.UpdateTenantRequest.tenant:type_name -> memory.v1.Tenant
-	25, // 19: memory.v1.UpdateTenantRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10, // 20: memory.v1.UpdateTenantResponse.tenant:type_name -> memory.v1.Tenant
-	10, // 21: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
-	10, // 22: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
-	10, // 23: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
-	2,  // 24: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
-	4,  // 25: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
-	6,  // 26: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
-	8,  // 27: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
-	13, // 28: memory.v1.TenantService.GetTenant:input_type -> memory.v1.GetTenantRequest
-	15, // 29: memory.v1.TenantService.UpdateTenant:input_type -> memory.v1.UpdateTenantRequest
-	17, // 30: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
-	19, // 31: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
-	21, // 32: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
-	3,  // 33: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
-	5,  // 34: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
-	7,  // 35: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
-	9,  // 36: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
-	14, // 37: memory.v1.TenantService.GetTenant:output_type -> memory.v1.GetTenantResponse
-	16, // 38: memory.v1.TenantService.UpdateTenant:output_type -> memory.v1.UpdateTenantResponse
-	18, // 39: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
-	20, // 40: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
-	22, // 41: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
-	33, // [33:42] is the sub-list for method output_type
-	24, // [24:33] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	27, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
+	15, // 14: memory.v1.Tenant.limits:type_name -> memory.v1.TenantLimits
+	11, // 15: memory.v1.Tenant.erasure:type_name -> memory.v1.TenantErasure
+	27, // 16: memory.v1.TenantErasure.create_time:type_name -> google.protobuf.Timestamp
+	27, // 17: memory.v1.TenantErasure.done_time:type_name -> google.protobuf.Timestamp
+	29, // 18: memory.v1.TenantErasure.stores:type_name -> memory.v1.StoreReceipt
+	28, // 19: memory.v1.EraseTenantRequest.wait:type_name -> google.protobuf.Duration
+	10, // 20: memory.v1.EraseTenantResponse.tenant:type_name -> memory.v1.Tenant
+	12, // 21: memory.v1.EraseTenantResponse.extent:type_name -> memory.v1.TenantExtent
+	10, // 22: memory.v1.GetTenantResponse.tenant:type_name -> memory.v1.Tenant
+	15, // 23: memory.v1.GetTenantResponse.limits:type_name -> memory.v1.TenantLimits
+	16, // 24: memory.v1.GetTenantResponse.usage:type_name -> memory.v1.TenantUsage
+	10, // 25: memory.v1.UpdateTenantRequest.tenant:type_name -> memory.v1.Tenant
+	30, // 26: memory.v1.UpdateTenantRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 27: memory.v1.UpdateTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 28: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
+	10, // 29: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 30: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
+	2,  // 31: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
+	4,  // 32: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
+	6,  // 33: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
+	8,  // 34: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
+	17, // 35: memory.v1.TenantService.GetTenant:input_type -> memory.v1.GetTenantRequest
+	19, // 36: memory.v1.TenantService.UpdateTenant:input_type -> memory.v1.UpdateTenantRequest
+	21, // 37: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
+	23, // 38: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
+	13, // 39: memory.v1.TenantService.EraseTenant:input_type -> memory.v1.EraseTenantRequest
+	25, // 40: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
+	3,  // 41: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
+	5,  // 42: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
+	7,  // 43: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
+	9,  // 44: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
+	18, // 45: memory.v1.TenantService.GetTenant:output_type -> memory.v1.GetTenantResponse
+	20, // 46: memory.v1.TenantService.UpdateTenant:output_type -> memory.v1.UpdateTenantResponse
+	22, // 47: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
+	24, // 48: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
+	14, // 49: memory.v1.TenantService.EraseTenant:output_type -> memory.v1.EraseTenantResponse
+	26, // 50: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
+	41, // [41:51] is the sub-list for method output_type
+	31, // [31:41] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_access_service_proto_init() }
@@ -1719,14 +2018,15 @@ func file_memory_v1_access_service_proto_init() {
 	if File_memory_v1_access_service_proto != nil {
 		return
 	}
-	file_memory_v1_access_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_memory_v1_work_service_proto_init()
+	file_memory_v1_access_service_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_access_service_proto_rawDesc), len(file_memory_v1_access_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -253,6 +253,7 @@ const (
 	TenantService_UpdateTenant_FullMethodName  = "/memory.v1.TenantService/UpdateTenant"
 	TenantService_ListTenants_FullMethodName   = "/memory.v1.TenantService/ListTenants"
 	TenantService_SuspendTenant_FullMethodName = "/memory.v1.TenantService/SuspendTenant"
+	TenantService_EraseTenant_FullMethodName   = "/memory.v1.TenantService/EraseTenant"
 	TenantService_ResumeTenant_FullMethodName  = "/memory.v1.TenantService/ResumeTenant"
 )
 
@@ -271,7 +272,10 @@ type TenantServiceClient interface {
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
 	// What is stored stays, and background work on it goes on.
 	SuspendTenant(ctx context.Context, in *SuspendTenantRequest, opts ...grpc.CallOption) (*SuspendTenantResponse, error)
-	// ResumeTenant lets a tenant call again.
+	// EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
+	// far that is, and its receipt. What it used in tokens and money stays.
+	EraseTenant(ctx context.Context, in *EraseTenantRequest, opts ...grpc.CallOption) (*EraseTenantResponse, error)
+	// ResumeTenant lets a tenant call again, unless it is erased.
 	ResumeTenant(ctx context.Context, in *ResumeTenantRequest, opts ...grpc.CallOption) (*ResumeTenantResponse, error)
 }
 
@@ -323,6 +327,16 @@ func (c *tenantServiceClient) SuspendTenant(ctx context.Context, in *SuspendTena
 	return out, nil
 }
 
+func (c *tenantServiceClient) EraseTenant(ctx context.Context, in *EraseTenantRequest, opts ...grpc.CallOption) (*EraseTenantResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EraseTenantResponse)
+	err := c.cc.Invoke(ctx, TenantService_EraseTenant_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tenantServiceClient) ResumeTenant(ctx context.Context, in *ResumeTenantRequest, opts ...grpc.CallOption) (*ResumeTenantResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResumeTenantResponse)
@@ -348,7 +362,10 @@ type TenantServiceServer interface {
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
 	// What is stored stays, and background work on it goes on.
 	SuspendTenant(context.Context, *SuspendTenantRequest) (*SuspendTenantResponse, error)
-	// ResumeTenant lets a tenant call again.
+	// EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
+	// far that is, and its receipt. What it used in tokens and money stays.
+	EraseTenant(context.Context, *EraseTenantRequest) (*EraseTenantResponse, error)
+	// ResumeTenant lets a tenant call again, unless it is erased.
 	ResumeTenant(context.Context, *ResumeTenantRequest) (*ResumeTenantResponse, error)
 	mustEmbedUnimplementedTenantServiceServer()
 }
@@ -371,6 +388,9 @@ func (UnimplementedTenantServiceServer) ListTenants(context.Context, *ListTenant
 }
 func (UnimplementedTenantServiceServer) SuspendTenant(context.Context, *SuspendTenantRequest) (*SuspendTenantResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuspendTenant not implemented")
+}
+func (UnimplementedTenantServiceServer) EraseTenant(context.Context, *EraseTenantRequest) (*EraseTenantResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EraseTenant not implemented")
 }
 func (UnimplementedTenantServiceServer) ResumeTenant(context.Context, *ResumeTenantRequest) (*ResumeTenantResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResumeTenant not implemented")
@@ -468,6 +488,24 @@ func _TenantService_SuspendTenant_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TenantService_EraseTenant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EraseTenantRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TenantServiceServer).EraseTenant(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TenantService_EraseTenant_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TenantServiceServer).EraseTenant(ctx, req.(*EraseTenantRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TenantService_ResumeTenant_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResumeTenantRequest)
 	if err := dec(in); err != nil {
@@ -508,6 +546,10 @@ var TenantService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SuspendTenant",
 			Handler:    _TenantService_SuspendTenant_Handler,
+		},
+		{
+			MethodName: "EraseTenant",
+			Handler:    _TenantService_EraseTenant_Handler,
 		},
 		{
 			MethodName: "ResumeTenant",

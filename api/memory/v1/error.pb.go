@@ -98,8 +98,10 @@ const (
 	// RESOURCE_EXHAUSTED with RetryInfo: a limit of the tenant, the user or the key is reached; nothing was done. The metadata's limit
 	// is its name, such as tenant-requests-per-second, and its value what it is set to: see docs/operate/limits.md.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 33
+	// FAILED_PRECONDITION: the tenant is erased, or being erased: it is not resumed, and nothing is made in it again.
+	ErrorReason_ERROR_REASON_TENANT_ERASED ErrorReason = 34
 	// UNAVAILABLE with RetryInfo: the issuer of JSON Web Tokens cannot be asked for the keys that it signs by.
-	ErrorReason_ERROR_REASON_ISSUER_UNAVAILABLE ErrorReason = 34
+	ErrorReason_ERROR_REASON_ISSUER_UNAVAILABLE ErrorReason = 35
 )
 
 // Enum value maps for ErrorReason.
@@ -138,7 +140,8 @@ var (
 		31: "ERROR_REASON_KEY_NOT_FOUND",
 		32: "ERROR_REASON_KEY_REVOKED",
 		33: "ERROR_REASON_LIMIT_EXCEEDED",
-		34: "ERROR_REASON_ISSUER_UNAVAILABLE",
+		34: "ERROR_REASON_TENANT_ERASED",
+		35: "ERROR_REASON_ISSUER_UNAVAILABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -174,7 +177,8 @@ var (
 		"ERROR_REASON_KEY_NOT_FOUND":      31,
 		"ERROR_REASON_KEY_REVOKED":        32,
 		"ERROR_REASON_LIMIT_EXCEEDED":     33,
-		"ERROR_REASON_ISSUER_UNAVAILABLE": 34,
+		"ERROR_REASON_TENANT_ERASED":      34,
+		"ERROR_REASON_ISSUER_UNAVAILABLE": 35,
 	}
 )
 
@@ -209,7 +213,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xfd\b\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\x9d\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -244,8 +248,9 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x18ERROR_REASON_ROLE_DENIED\x10\x1e\x12\x1e\n" +
 	"\x1aERROR_REASON_KEY_NOT_FOUND\x10\x1f\x12\x1c\n" +
 	"\x18ERROR_REASON_KEY_REVOKED\x10 \x12\x1f\n" +
-	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\x12#\n" +
-	"\x1fERROR_REASON_ISSUER_UNAVAILABLE\x10\"\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\x12\x1e\n" +
+	"\x1aERROR_REASON_TENANT_ERASED\x10\"\x12#\n" +
+	"\x1fERROR_REASON_ISSUER_UNAVAILABLE\x10#\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

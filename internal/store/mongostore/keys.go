@@ -2,7 +2,9 @@ package mongostore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -65,17 +68,23 @@ func (d keyDoc) key() store.Key {
 type tenantDoc struct {
 	ID        string             `bson:"_id"`
 	Suspended int64              `bson:"suspend_time,omitempty"`
-	Erased    int64              `bson:"erase_time,omitempty"`
+	Erasure   string             `bson:"erasure,omitempty"` // JSON
 	Limits    map[string]float64 `bson:"limits,omitempty"`
 	Profile   string             `bson:"profile,omitempty"`
 }
 
-func (d tenantDoc) tenant() store.Tenant {
-	t := store.Tenant{ID: d.ID, SuspendTime: orZero(d.Suspended), EraseTime: orZero(d.Erased), Profile: d.Profile}
+func (d tenantDoc) tenant() (store.Tenant, error) {
+	t := store.Tenant{ID: d.ID, SuspendTime: orZero(d.Suspended), Profile: d.Profile}
 	if len(d.Limits) > 0 {
 		t.Limits = d.Limits
 	}
-	return t
+	if d.Erasure == "" {
+		return t, nil
+	}
+	if err := json.Unmarshal([]byte(d.Erasure), &t.Erasure); err != nil {
+		return t, fmt.Errorf("decode the erasure of a tenant: %w", err)
+	}
+	return t, nil
 }
 
 // CreateKey implements store.Keys.
@@ -98,10 +107,15 @@ func (s *keyStore) ImportKey(ctx context.Context, k store.Key) error {
 
 // ImportTenant implements store.Target.
 func (s *keyStore) ImportTenant(ctx context.Context, t store.Tenant) error {
-	d := tenantDoc{
-		ID: t.ID, Suspended: microsOrZero(t.SuspendTime), Erased: microsOrZero(t.EraseTime), Limits: t.Limits, Profile: t.Profile,
+	d := tenantDoc{ID: t.ID, Suspended: microsOrZero(t.SuspendTime), Limits: t.Limits, Profile: t.Profile}
+	if t.Erasure != nil {
+		erasure, err := json.Marshal(t.Erasure)
+		if err != nil {
+			return fmt.Errorf("encode the erasure of a tenant: %w", err)
+		}
+		d.Erasure = string(erasure)
 	}
-	if d.Suspended == 0 && d.Erased == 0 && len(d.Limits) == 0 && d.Profile == "" {
+	if d.Suspended == 0 && d.Erasure == "" && len(d.Limits) == 0 && d.Profile == "" {
 		return nil
 	}
 	_, err := s.tenants.InsertOne(ctx, d)
@@ -208,21 +222,60 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.Tenant{ID: id}, nil
 	}
-	return d.tenant(), s.failed("read tenant", err)
+	if err != nil {
+		return store.Tenant{}, s.failed("read tenant", err)
+	}
+	return d.tenant()
 }
 
 // SuspendTenant implements store.Keys.
 func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
 	var err error
 	if at.IsZero() {
-		_, err = s.tenants.UpdateOne(ctx, eq("_id", id), eq("$unset", eq("suspend_time", "")))
+		_, err = s.tenants.UpdateOne(ctx, eq("_id", id, "erasure", nil), eq("$unset", eq("suspend_time", "")))
 	} else if _, err = s.tenants.InsertOne(ctx, tenantDoc{ID: id, Suspended: micros(at)}); mongo.IsDuplicateKeyError(err) {
 		_, err = s.tenants.UpdateOne(ctx, eq("_id", id, "suspend_time", nil), eq("$set", eq("suspend_time", micros(at))))
 	}
 	if err != nil {
 		return store.Tenant{}, s.failed("suspend or resume tenant", err)
 	}
+	t, err := s.Tenant(ctx, id)
+	if err == nil && at.IsZero() && t.Erasure != nil {
+		return store.Tenant{}, store.TenantErased(id)
+	}
+	return t, err
+}
+
+// BeginTenantErasure implements store.Keys.
+func (s *keyStore) BeginTenantErasure(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
+	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: fromMicros(micros(at))})
+	if err != nil {
+		return store.Tenant{}, fmt.Errorf("encode the erasure of a tenant: %w", err)
+	}
+	if _, err := s.SuspendTenant(ctx, id, at); err != nil {
+		return store.Tenant{}, err
+	}
+	if _, err := s.tenants.UpdateOne(ctx, eq("_id", id, "erasure", nil), eq("$set", eq("erasure", string(erasure)))); err != nil {
+		return store.Tenant{}, s.failed("begin to erase a tenant", err)
+	}
 	return s.Tenant(ctx, id)
+}
+
+// UpdateTenantErasure implements store.Keys.
+func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.TenantErasure) error {
+	erasure, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode the erasure of a tenant: %w", err)
+	}
+	change := eq("$set", eq("erasure", string(erasure)))
+	if !e.DoneTime.IsZero() {
+		if _, err := s.apiKeys.DeleteMany(ctx, eq("tenant", id)); err != nil {
+			return s.failed("delete the keys of a tenant", err)
+		}
+		change = append(change, bson.E{Key: "$unset", Value: eq("limits", "", "profile", "")})
+	}
+	_, err = s.tenants.UpdateOne(ctx, eq("_id", id, "erasure", eq("$exists", true)), change)
+	return s.failed("note how far a tenant is erased", err)
 }
 
 // UpdateTenant implements store.Keys.
@@ -255,9 +308,13 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 	for { // of two that insert the tenant at once, one finds it inserted
 		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
 		err := s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o).Decode(&d)
-		if !mongo.IsDuplicateKeyError(err) {
-			return d.tenant(), s.failed("update tenant", err)
+		if mongo.IsDuplicateKeyError(err) {
+			continue
 		}
+		if err != nil {
+			return store.Tenant{}, s.failed("update tenant", err)
+		}
+		return d.tenant()
 	}
 }
 
@@ -287,8 +344,11 @@ func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]stor
 	for i, id := range ids {
 		all[i].ID = id
 		for _, d := range decided {
-			if d.ID == id {
-				all[i] = d.tenant()
+			if d.ID != id {
+				continue
+			}
+			if all[i], err = d.tenant(); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -1,12 +1,14 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -159,11 +161,16 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 
 func tenantOf(c *conn, id string) (store.Tenant, error) {
 	t := store.Tenant{ID: id}
-	_, err := c.first(`SELECT suspend_time, erase_time, limits, profile FROM tenants WHERE id = ?`, func(r row) error {
-		t.SuspendTime, t.EraseTime, t.Profile = keyTime(r.int(0)), keyTime(r.int(1)), r.text(3)
-		if limits := r.json(2); len(limits) > 0 {
+	_, err := c.first(`SELECT suspend_time, limits, profile, erasure FROM tenants WHERE id = ?`, func(r row) error {
+		t.SuspendTime, t.Profile = keyTime(r.int(0)), r.text(2)
+		if limits := r.json(1); len(limits) > 0 {
 			if err := json.Unmarshal(limits, &t.Limits); err != nil {
 				return fmt.Errorf("decode the limits of a tenant: %w", err)
+			}
+		}
+		if erasure := r.json(3); len(erasure) > 0 {
+			if err := json.Unmarshal(erasure, &t.Erasure); err != nil {
+				return fmt.Errorf("decode the erasure of a tenant: %w", err)
 			}
 		}
 		return nil
@@ -175,6 +182,9 @@ func tenantOf(c *conn, id string) (store.Tenant, error) {
 func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
 	err := s.write(ctx, "suspend or resume tenant", func(c *conn) error {
 		if at.IsZero() {
+			if t, err := tenantOf(c, id); err != nil || t.Erasure != nil {
+				return cmp.Or(err, store.TenantErased(id))
+			}
 			return c.run(`UPDATE tenants SET suspend_time = NULL WHERE id = ?`, id)
 		}
 		return c.run(`INSERT INTO tenants (id, suspend_time) VALUES (?, ?)
@@ -184,6 +194,42 @@ func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (
 		return store.Tenant{}, err
 	}
 	return s.Tenant(ctx, id)
+}
+
+// BeginTenantErasure implements store.Keys.
+func (s *keyStore) BeginTenantErasure(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
+	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: keyTime(micros(at))})
+	if err != nil {
+		return store.Tenant{}, fmt.Errorf("encode the erasure of a tenant: %w", err)
+	}
+	err = s.write(ctx, "begin to erase a tenant", func(c *conn) error {
+		return c.run(`INSERT INTO tenants (id, suspend_time, erasure) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+			suspend_time = coalesce(suspend_time, excluded.suspend_time), erasure = coalesce(erasure, excluded.erasure)`,
+			id, micros(at), string(erasure))
+	})
+	if err != nil {
+		return store.Tenant{}, err
+	}
+	return s.Tenant(ctx, id)
+}
+
+// UpdateTenantErasure implements store.Keys.
+func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.TenantErasure) error {
+	erasure, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode the erasure of a tenant: %w", err)
+	}
+	return s.write(ctx, "note how far a tenant is erased", func(c *conn) error {
+		if !e.DoneTime.IsZero() {
+			if err := c.run(`DELETE FROM api_keys WHERE tenant = ?`, id); err != nil {
+				return err
+			}
+			if err := c.run(`UPDATE tenants SET limits = NULL, profile = NULL WHERE id = ? AND erasure IS NOT NULL`, id); err != nil {
+				return err
+			}
+		}
+		return c.run(`UPDATE tenants SET erasure = ? WHERE id = ? AND erasure IS NOT NULL`, string(erasure), id)
+	})
 }
 
 // UpdateTenant implements store.Keys.

@@ -174,6 +174,40 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 		failing(t)(nil, err)
 		wantEqual(t, other, store.Tenant{ID: "other"})
 	})
+	t.Run("a tenant that is erased must stay suspended, and have neither keys nor settings once that is done", func(t *testing.T) {
+		s, profile := open(t), "support"
+		create(t, s, apiKey("a", "acme"), apiKey("b", "other"))
+		failing(t)(s.UpdateTenant(t.Context(), store.TenantUpdate{ID: "acme", Set: map[string]float64{"a": 1}, Profile: &profile}))
+		begun, err := s.BeginTenantErasure(t.Context(), "acme", minute(1))
+		failing(t)(nil, err)
+		want := store.Tenant{
+			ID: "acme", SuspendTime: minute(1), Limits: map[string]float64{"a": 1}, Profile: profile,
+			Erasure: &memory.TenantErasure{CreateTime: minute(1)},
+		}
+		wantEqual(t, begun, want)
+		again, err := s.BeginTenantErasure(t.Context(), "acme", minute(2))
+		failing(t)(nil, err)
+		wantEqual(t, again, want)
+		_, err = s.SuspendTenant(t.Context(), "acme", time.Time{})
+		wantReason(t, err, memory.ReasonTenantErased)
+		far := memory.TenantErasure{CreateTime: minute(1), Users: 3}
+		failing(t)(nil, s.UpdateTenantErasure(t.Context(), "acme", far))
+		get(t, s, "a")
+		far.DoneTime, far.Stores = minute(5), []memory.StoreReceipt{{Store: "primary", Found: 9, Deleted: 9, PurgedBy: memory.PurgedWithSweep}}
+		for range 2 {
+			failing(t)(nil, s.UpdateTenantErasure(t.Context(), "acme", far))
+			got, err := s.Tenant(t.Context(), "acme")
+			failing(t)(nil, err)
+			wantEqual(t, got, store.Tenant{ID: "acme", SuspendTime: minute(1), Erasure: &far})
+		}
+		_, err = s.Key(t.Context(), "a")
+		wantReason(t, err, memory.ReasonKeyNotFound)
+		get(t, s, "b")
+		failing(t)(nil, s.UpdateTenantErasure(t.Context(), "other", far))
+		other, err := s.Tenant(t.Context(), "other")
+		failing(t)(nil, err)
+		wantEqual(t, other, store.Tenant{ID: "other"})
+	})
 	t.Run("of updates of a tenant at once none may be lost", func(t *testing.T) {
 		s, done := open(t), make(chan error)
 		want := map[string]float64{}
@@ -218,6 +252,8 @@ func useKeys(t *testing.T, s store.Keys) {
 	failing(t)(nil, s.NoteKeyUse(ctx, "a", noon))
 	failing(t)(s.SuspendTenant(ctx, "acme", noon))
 	failing(t)(s.SuspendTenant(ctx, "acme", time.Time{}))
+	failing(t)(s.BeginTenantErasure(ctx, "gone", noon))
+	failing(t)(nil, s.UpdateTenantErasure(ctx, "gone", memory.TenantErasure{CreateTime: noon, DoneTime: noon}))
 	failing(t)(s.Tenant(ctx, "acme"))
 	failing(t)(s.UpdateTenant(ctx, store.TenantUpdate{ID: "acme", Set: map[string]float64{"a": 1}}))
 	failing(t)(s.UpdateTenant(ctx, store.TenantUpdate{ID: "acme", Clear: []string{"a"}}))
