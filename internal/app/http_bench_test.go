@@ -111,7 +111,8 @@ func (h *harness) rawEntrances(b *testing.B) []rawEntrance {
 			return err
 		}
 	}
-	post := func(c *http.Client, kind string, encode func(proto.Message) ([]byte, error)) func(protoreflect.MethodDescriptor, proto.Message) func() error {
+	type prepare = func(protoreflect.MethodDescriptor, proto.Message) func() error
+	post := func(c *http.Client, kind string, encode func(proto.Message) ([]byte, error)) prepare {
 		return func(m protoreflect.MethodDescriptor, req proto.Message) func() error {
 			body, err := encode(req)
 			if err != nil {
