@@ -32,10 +32,10 @@ func BenchmarkEntrances(b *testing.B) {
 	h.recordWalks(b)
 	ways := h.rawEntrances(b)
 	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // of calls
-	measure := func(method string, request func(way string, round int) proto.Message) {
+	measure := func(method string, request func(way string, round int) proto.Message) (round, show func()) {
 		m := descriptorOf(b, "MemoryService."+method)
 		took, processor := map[string][]time.Duration{}, map[string]time.Duration{}
-		for range b.N {
+		round = func() {
 			for _, j := range order.Perm(len(ways)) {
 				way := ways[j]
 				before := processorTime(b)
@@ -50,25 +50,36 @@ func BenchmarkEntrances(b *testing.B) {
 				processor[way.name] += processorTime(b) - before
 			}
 		}
-		for _, way := range ways {
-			slices.Sort(took[way.name])
-		}
-		first := ways[0].name
-		calls := time.Duration(callsOfRound * b.N)
-		for _, way := range ways {
-			p50, of := median(took[way.name]), median(took[first])
-			fmt.Printf("%-12s by %-20s p50 %8v × %.2f of gRPC, processor %8v × %.2f\n", method, way.name,
-				p50.Round(time.Microsecond), float64(p50)/float64(of),
-				(processor[way.name] / calls).Round(time.Microsecond), float64(processor[way.name])/float64(processor[first]))
+		return round, func() {
+			for _, way := range ways {
+				slices.Sort(took[way.name])
+			}
+			first := ways[0].name
+			for _, way := range ways {
+				p50, of := median(took[way.name]), median(took[first])
+				fmt.Printf("%-12s by %-20s p50 %8v × %.2f of gRPC, processor %8v × %.2f\n", method, way.name,
+					p50.Round(time.Microsecond), float64(p50)/float64(of),
+					(processor[way.name] / time.Duration(len(took[way.name]))).Round(time.Microsecond),
+					float64(processor[way.name])/float64(processor[first]))
+			}
 		}
 	}
-	b.ResetTimer()
-	measure("BuildContext", func(_ string, round int) proto.Message {
+	build, showBuilds := measure("BuildContext", func(_ string, round int) proto.Message {
 		return &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s9", Query: fmt.Sprintf("How far did I walk on day %d?", round)}
 	})
-	measure("Record", func(way string, round int) proto.Message {
+	record, showRecords := measure("Record", func(way string, round int) proto.Message {
 		return &memoryv1.RecordRequest{UserId: "eve", SessionId: way, Messages: []*memoryv1.Message{user("", fmt.Sprintf("Turn %d.", round))}}
 	})
+	rounds := 0
+	for b.Loop() {
+		build()
+		rounds++
+	}
+	showBuilds()
+	for range rounds {
+		record()
+	}
+	showRecords()
 }
 
 // callsOfRound are the calls of each way in one round of BenchmarkEntrances.
