@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -80,6 +81,12 @@ func TestWork(t *testing.T) {
 				r, err := healthv1.NewHealthClient(h.conn).Check(h.ctx, &healthv1.HealthCheckRequest{Service: "memory.v1." + name})
 				return err == nil && r.GetStatus() == healthv1.HealthCheckResponse_SERVING
 			})
+		}
+	})
+	t.Run("the health of a service that is none is not found", func(t *testing.T) {
+		_, err := healthv1.NewHealthClient(start(t).conn).Check(t.Context(), &healthv1.HealthCheckRequest{Service: "memory.v1.NoService"})
+		if status.Code(err) != codes.NotFound {
+			t.Error(err)
 		}
 	})
 	t.Run("jobs that are done are listed on request, with what they were about", func(t *testing.T) {

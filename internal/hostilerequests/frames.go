@@ -94,7 +94,9 @@ func framesOf(r *rand.Rand, q Request) []byte {
 	const most = 16 << 10 // of a frame
 	header := block.Bytes()
 	first := header[:min(len(header), most)]
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndHeaders: len(first) == len(header) && !one(r, 12), EndStream: one(r, 12)})
+	_ = f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: stream, BlockFragment: first, EndHeaders: len(first) == len(header) && !one(r, 12), EndStream: one(r, 12),
+	})
 	for left := header[len(first):]; len(left) > 0; {
 		n := min(len(left), most)
 		_ = f.WriteContinuation(stream, n == len(left), left[:n])
@@ -137,7 +139,8 @@ func strange(r *rand.Rand, f *http2.Framer, out *bytes.Buffer, stream uint32) {
 	case 7:
 		_ = f.WriteSettingsAck()
 	case 8:
-		_ = f.WriteRawFrame(http2.FrameType(r.IntN(256)), http2.Flags(r.IntN(256)), stream, bytes.Repeat([]byte{7}, r.IntN(64))) //nolint:gosec // below 256
+		kind, flags := http2.FrameType(r.IntN(256)), http2.Flags(r.IntN(256)) //nolint:gosec // below 256
+		_ = f.WriteRawFrame(kind, flags, stream, bytes.Repeat([]byte{7}, r.IntN(64)))
 	case 9:
 		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x82}, EndHeaders: true, EndStream: true})
 	case 10:

@@ -71,7 +71,8 @@ func (r Request) String() string {
 
 // calls are the methods of the API, always in the same order.
 var calls = sync.OnceValue(func() (all []protoreflect.MethodDescriptor) {
-	protoregistry.GlobalFiles.RangeFilesByPackage(memoryv1.File_memory_v1_memory_service_proto.Package(), func(f protoreflect.FileDescriptor) bool {
+	api := memoryv1.File_memory_v1_memory_service_proto.Package()
+	protoregistry.GlobalFiles.RangeFilesByPackage(api, func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
 			for j := range f.Services().Get(i).Methods().Len() {
 				all = append(all, f.Services().Get(i).Methods().Get(j))
@@ -329,8 +330,8 @@ func zipped(b []byte) []byte {
 	return out.Bytes()
 }
 
-// bomb is 64 MiB of spaces.
-func bomb() []byte {
+// bomb is 64 MiB of spaces, compressed.
+var bomb = sync.OnceValue(func() []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	spaces := bytes.Repeat([]byte(" "), 1<<20)
@@ -339,7 +340,7 @@ func bomb() []byte {
 	}
 	_ = w.Close()
 	return out.Bytes()
-}
+})
 
 // frame is a message as gRPC and the streams of Connect send it.
 func frame(flags byte, b []byte) []byte {
@@ -398,7 +399,7 @@ func message(r *rand.Rand, d protoreflect.MessageDescriptor, asJSON bool) []byte
 		}
 		return []byte(`{"user_id":"ada","session_id":"s1"}`)
 	}
-	out, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m.Interface())
+	out, err := proto.MarshalOptions{AllowPartial: true, Deterministic: true}.Marshal(m.Interface())
 	if err != nil { // text that is no UTF-8
 		return []byte("\x0a\x03ada\x12\x02\xff\xfe")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,6 +83,9 @@ func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 			return reply, nil
 		}
 		st, known := toStatus(err)
+		if own, ok := status.FromError(err); ok && !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") {
+			st, known = own, true // of gRPC's health service
+		}
 		level := slog.LevelInfo
 		if !known {
 			level = slog.LevelError
