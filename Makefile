@@ -28,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test bench-clients test-integration test-containers docker clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ clients: ## the Python client: its stubs from proto/, and a wheel in clients/pyt
 
 clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registry of packages
 	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
+
+bench-clients: build ## what the Python client adds to a call of the raw stubs
+	cd clients/python && STRATA_BINARY=$(abspath $(BIN)/strata) PYTHONPATH=src "$$(./venv.sh)" bench.py
 
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint

@@ -3,7 +3,11 @@ package docs_test
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
 // block is a fenced block of a page.
@@ -66,7 +72,7 @@ func pages(t *testing.T) []string {
 // TestBlocksSayWhatTheyAre: without a language nobody, and no test, can tell a command from what it prints.
 func TestBlocksSayWhatTheyAre(t *testing.T) {
 	t.Parallel()
-	known := []string{"sh", "text", "yaml", "json", "go", "python", "ts", "mermaid"}
+	known := []string{"sh", "text", "yaml", "json", "go", "python", "ts", "mermaid", "diff"}
 	for _, path := range pages(t) {
 		page, err := os.ReadFile(filepath.Join("..", path))
 		if err != nil {
@@ -88,15 +94,86 @@ func TestCommandsRun(t *testing.T) {
 		t.Skip("make docs runs it: it installs packages of Python and Node.js")
 	}
 	repository := t.TempDir()
+	models := scriptedModels(t)
 	run(t, "..", nil, "git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents -t "+repository)
 	run(t, repository, nil, "make build tools && python3 -m venv .venv")
 	for _, path := range pages(t) {
-		t.Run(path, func(t *testing.T) { follow(t, repository, path) })
+		t.Run(path, func(t *testing.T) { follow(t, repository, path, models) })
+	}
+}
+
+// scriptedModels starts a model for the programs of the pages, by the protocols of OpenAI and of Gemini, and returns the variables by which
+// their SDKs find it. It fails where it is asked what to cook without being told that the user is vegan, as the pages promise.
+func scriptedModels(t *testing.T) []string {
+	t.Helper()
+	answer := func(prompt string) (string, bool) {
+		if !strings.Contains(prompt, "What can I cook for dinner?") {
+			return "Noted!", true
+		}
+		return "A chickpea curry, since you are vegan.", strings.Contains(strings.ToLower(prompt), "vegan")
+	}
+	openAI := llmtest.New(llmtest.Options{Chat: func(r llmtest.Request) llmtest.Reply {
+		text, told := answer(r.System + r.User)
+		if !told {
+			return llmtest.Fails(http.StatusBadRequest, llmtest.Failure{Type: "invalid_request_error", Message: "nobody says what the user eats"})
+		}
+		return llmtest.Say(text)
+	}})
+	t.Cleanup(openAI.Close)
+	gemini := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		prompt, err := io.ReadAll(r.Body)
+		text, told := answer(string(prompt))
+		if err != nil || !told {
+			http.Error(w, "nobody says what the user eats", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"candidates":[{"content":{"role":"model","parts":[{"text":%q}]},"finishReason":"STOP"}]}`, text)
+	}))
+	t.Cleanup(gemini.Close)
+	return []string{
+		"OPENAI_BASE_URL=" + openAI.URL(), "OPENAI_API_KEY=scripted", "GOOGLE_GEMINI_BASE_URL=" + gemini.URL, "GOOGLE_API_KEY=scripted",
+	}
+}
+
+// TestDiffsAreOfThePrograms: a diff shows how few lines a program takes to change, so the program must have those lines.
+func TestDiffsAreOfThePrograms(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	for _, path := range pages(t) {
+		page, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := blocks(string(page))
+		for i, b := range all {
+			if b.language != "diff" {
+				continue
+			}
+			at := slices.IndexFunc(all[i:], func(b block) bool { return b.language == "python" })
+			if at < 0 {
+				t.Errorf("%s:%d: no program follows the diff", path, b.line)
+				continue
+			}
+			program := strings.Split(all[i+at].text, "\n")
+			changed := 0
+			for _, l := range strings.Split(strings.TrimSuffix(b.text, "\n"), "\n") {
+				if l[0] != ' ' {
+					changed++
+				}
+				if has := slices.Contains(program, l[1:]); has != (l[0] != '-') {
+					t.Errorf("%s:%d: the program and the diff do not agree on %q", path, b.line, l)
+				}
+			}
+			if changed > most {
+				t.Errorf("%s:%d: the diff changes %d lines; the most is %d", path, b.line, changed, most)
+			}
+		}
 	}
 }
 
 // follow runs a page's blocks. Of the fixed addresses in it free ports are made, so that a server of this machine stays out of it.
-func follow(t *testing.T, repository, path string) {
+func follow(t *testing.T, repository, path string, models []string) {
 	text, err := os.ReadFile(filepath.Join(repository, path))
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +183,8 @@ func follow(t *testing.T, repository, path string) {
 	env := append(os.Environ(), "STRATA_LISTEN="+address, "STRATA_SERVER="+address, "STRATA_METRICS_LISTEN=127.0.0.1:0",
 		"STRATA_DATA="+filepath.Join(t.TempDir(), "strata.db"),
 		"PATH="+filepath.Join(repository, ".venv", "bin")+":"+filepath.Join(repository, "bin")+":"+os.Getenv("PATH"))
+	env = append(env, models...)
+	env = append(env, "STRATA_BINARY="+filepath.Join(repository, "bin", "strata"))
 	todo := slices.DeleteFunc(blocks(page), func(b block) bool {
 		return b.notRun != "" || !slices.Contains([]string{"sh", "go", "python", "ts"}, b.language)
 	})

@@ -450,7 +450,7 @@ func TestReferenceIsTheGoldenFile(t *testing.T) {
 }
 
 func TestCheckEnvKnowsSettingsAndTheOthersItIsTold(t *testing.T) {
-	known := []string{"STRATA_DATA=x", "STRATA_CONFIG=y", "STRATA_SERVER=z", "STRATA_TEST_MONGODB_URI=u", "STRATA_BACKENDS_DIR=d", "PATH=/"}
+	known := []string{"STRATA_DATA=x", "STRATA_CONFIG=y", "STRATA_SERVER=z", "STRATA_TEST_MONGODB_URI=u", "STRATA_BACKENDS_DIR=d", "STRATA_BINARY=b", "PATH=/"}
 	if err := CheckEnv(known, []string{"STRATA_SERVER"}); err != nil {
 		t.Error(err)
 	}

@@ -128,9 +128,10 @@ func unknownEnv(env map[string]string, other []string) []error {
 	return faults
 }
 
-// forTests reports variables of the project's tests and of the scripts that start their servers.
+// forTests reports variables of the project's tests, of the scripts that start their servers, and of tests of agents: the clients
+// find the program by STRATA_BINARY.
 func forTests(name string) bool {
-	return strings.HasPrefix(name, EnvPrefix+"TEST_") || name == EnvPrefix+"BACKENDS_DIR"
+	return strings.HasPrefix(name, EnvPrefix+"TEST_") || name == EnvPrefix+"BACKENDS_DIR" || name == EnvPrefix+"BINARY"
 }
 
 func (l *loader) readFlags(flags Config, set map[string]bool) {

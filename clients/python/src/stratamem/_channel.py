@@ -111,7 +111,8 @@ class Channel:
                 try:
                     return call(request, timeout=attempts.left(), metadata=_metadata(s, metadata))
                 except grpc.RpcError as failed:
-                    time.sleep(attempts.wait(errors.of(failed)))
+                    error = errors.of(failed)
+                time.sleep(attempts.wait(error))  # out of the handler: the traceback of grpc says nothing more
 
         return invoke
 
@@ -154,7 +155,8 @@ class AsyncChannel:
                 try:
                     return await call(request, timeout=attempts.left(), metadata=_metadata(s, metadata))
                 except grpc.aio.AioRpcError as failed:
-                    await asyncio.sleep(attempts.wait(errors.of(failed)))
+                    error = errors.of(failed)
+                await asyncio.sleep(attempts.wait(error))
 
         return invoke
 

@@ -31,6 +31,7 @@ EVENT = "google.adk.event/v1"  #: the format of an event as it stands in a messa
 
 _MARK = "$adk"  # the key of a session's state by which a session is there before its first event
 _NO_SESSION = "events"  # where events are kept that come without a session
+_NOT_A_SESSION = "adk.search"  # in which a search is made, so that all sessions are others
 _FOUND = 10  # the most facts, and the most messages, of one search
 
 
@@ -182,18 +183,22 @@ class StrataMemoryService(BaseMemoryService):
             await client.facts.CreateFact(v1.CreateFactRequest(fact=fact, request_id=request_id, author=entry.author or ""))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """The facts that answer the query, then the messages, each with the id by which delete_memory takes it."""
+        """What a context for the query would hold of the user: facts, those that matter always among them, then messages. Each has the
+        id by which delete_memory takes it."""
         if not query.strip():
             return SearchMemoryResponse()
-        client, user = self._loops.client(), _user(app_name, user_id)
-        facts = await client.facts.SearchFacts(v1.SearchFactsRequest(user_id=user, query=query, page_size=_FOUND))
-        hits = await client.memory.SearchMessages(v1.SearchMessagesRequest(user_id=user, query=query, page_size=_FOUND))
-        out = [_entry(f"fact/{h.fact.fact_id}", h.fact.text, "user", h.fact.valid_from) for h in facts.hits]
-        for hit in hits.hits:
-            m = hit.message
-            author = "user" if m.role == v1.ROLE_USER else m.name or "model"
-            id = f"message/{quote(hit.session_id, safe='')}/{m.id}"
-            out.append(_entry(id, messages.text_of(m) or hit.snippet, author, m.create_time))
+        off = (v1.SECTION_KIND_PERIODS, v1.SECTION_KIND_PREVIOUS_SESSIONS)
+        sections = [v1.SectionSwitch(section=s, enabled=False) for s in off]
+        overrides = v1.ContextOverrides(top_k=_FOUND, max_facts=_FOUND, sections=sections)
+        context = await self._loops.client().build_context(_user(app_name, user_id), _NOT_A_SESSION, query, overrides=overrides)
+        out: list[MemoryEntry] = []
+        for section in context.sections:
+            for i in section.items:
+                if section.kind == v1.SECTION_KIND_FACTS:
+                    out.append(_entry(f"fact/{i.fact.fact_id}", i.fact.text, "user", i.fact.valid_from))
+                elif section.kind == v1.SECTION_KIND_RECALLED:
+                    author = "user" if i.role == v1.ROLE_USER else i.name or "model"
+                    out.append(_entry(f"message/{quote(i.session_id, safe='')}/{i.message_id}", i.text, author, i.create_time))
         return SearchMemoryResponse(memories=out)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
