@@ -24,10 +24,12 @@ _sym_db = _symbol_database.Default()
 
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from stratamem.v1 import work_service_pb2 as memory_dot_v1_dot_work__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf7\x02\n\x03Key\x12\x0e\n\x06key_id\x18\x01 \x01(\t\x12\x0e\n\x06tenant\x18\x02 \x01(\t\x12 \n\x04role\x18\x03 \x01(\x0e\x32\x12.memory.v1.KeyRole\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\x0e\n\x06prefix\x18\x06 \x01(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x15old_token_expire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8b\x01\n\x10\x43reateKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12 \n\x04role\x18\x02 \x01(\x0e\x32\x12.memory.v1.KeyRole\x12\x0f\n\x07user_id\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x11\x43reateKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\x12\r\n\x05token\x18\x02 \x01(\t\"H\n\x0fListKeysRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"I\n\x10ListKeysResponse\x12\x1c\n\x04keys\x18\x01 \x03(\x0b\x32\x0e.memory.v1.Key\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x10RotateKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x0e\n\x06key_id\x18\x02 \x01(\t\x12(\n\x05grace\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x11RotateKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\x12\r\n\x05token\x18\x02 \x01(\t\"2\n\x10RevokeKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x0e\n\x06key_id\x18\x02 \x01(\t\"0\n\x11RevokeKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\"J\n\x06Tenant\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x30\n\x0csuspend_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\";\n\x12ListTenantsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x13ListTenantsResponse\x12\"\n\x07tenants\x18\x01 \x03(\x0b\x32\x11.memory.v1.Tenant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"&\n\x14SuspendTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\":\n\x15SuspendTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\"%\n\x13ResumeTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\"9\n\x14ResumeTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant*u\n\x07KeyRole\x12\x18\n\x14KEY_ROLE_UNSPECIFIED\x10\x00\x12\x12\n\x0eKEY_ROLE_AGENT\x10\x01\x12\x11\n\rKEY_ROLE_USER\x10\x02\x12\x15\n\x11KEY_ROLE_OPERATOR\x10\x03\x12\x12\n\x0eKEY_ROLE_ADMIN\x10\x04\x32\x9a\x03\n\nKeyService\x12[\n\tCreateKey\x12\x1b.memory.v1.CreateKeyRequest\x1a\x1c.memory.v1.CreateKeyResponse\"\x13\x82\xd3\xe4\x93\x02\r\"\x08/v1/keys:\x01*\x12U\n\x08ListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n\x12\x08/v1/keys\x12k\n\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/keys/{key_id}:rotate:\x01*\x12k\n\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/keys/{key_id}:revoke:\x01*2\xe8\x02\n\rTenantService\x12\x61\n\x0bListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/tenants\x12{\n\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"\'\x82\xd3\xe4\x93\x02!\"\x1c/v1/tenants/{tenant}:suspend:\x01*\x12w\n\x0cResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponse\"&\x82\xd3\xe4\x93\x02 \"\x1b/v1/tenants/{tenant}:resume:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ememory/v1/access_service.proto\x12\tmemory.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemory/v1/work_service.proto\"\xf7\x02\n\x03Key\x12\x0e\n\x06key_id\x18\x01 \x01(\t\x12\x0e\n\x06tenant\x18\x02 \x01(\t\x12 \n\x04role\x18\x03 \x01(\x0e\x32\x12.memory.v1.KeyRole\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\x0e\n\x06prefix\x18\x06 \x01(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x15old_token_expire_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8b\x01\n\x10\x43reateKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12 \n\x04role\x18\x02 \x01(\x0e\x32\x12.memory.v1.KeyRole\x12\x0f\n\x07user_id\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12&\n\x03ttl\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x11\x43reateKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\x12\r\n\x05token\x18\x02 \x01(\t\"H\n\x0fListKeysRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"I\n\x10ListKeysResponse\x12\x1c\n\x04keys\x18\x01 \x03(\x0b\x32\x0e.memory.v1.Key\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x10RotateKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x0e\n\x06key_id\x18\x02 \x01(\t\x12(\n\x05grace\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"?\n\x11RotateKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\x12\r\n\x05token\x18\x02 \x01(\t\"2\n\x10RevokeKeyRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x0e\n\x06key_id\x18\x02 \x01(\t\"0\n\x11RevokeKeyResponse\x12\x1b\n\x03key\x18\x01 \x01(\x0b\x32\x0e.memory.v1.Key\"\xb7\x01\n\x06Tenant\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\x30\n\x0csuspend_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x06limits\x18\x03 \x01(\x0b\x32\x17.memory.v1.TenantLimits\x12\x17\n\x0f\x64\x65\x66\x61ult_profile\x18\x04 \x01(\t\x12)\n\x07\x65rasure\x18\x05 \x01(\x0b\x32\x18.memory.v1.TenantErasure\"\xa7\x01\n\rTenantErasure\x12/\n\x0b\x63reate_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\tdone_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05users\x18\x03 \x01(\x03\x12\'\n\x06stores\x18\x04 \x03(\x0b\x32\x17.memory.v1.StoreReceipt\"=\n\x0cTenantExtent\x12\r\n\x05users\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\x0c\n\x04keys\x18\x03 \x01(\x03\"d\n\x12\x45raseTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rvalidate_only\x18\x03 \x01(\x08\"a\n\x13\x45raseTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\x12\'\n\x06\x65xtent\x18\x02 \x01(\x0b\x32\x17.memory.v1.TenantExtent\"\xba\x05\n\x0cTenantLimits\x12\'\n\x1atenant_requests_per_second\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12%\n\x18user_requests_per_second\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12$\n\x17key_requests_per_second\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12$\n\x17tenant_bytes_per_second\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\"\n\x15user_bytes_per_second\x18\x05 \x01(\x01H\x04\x88\x01\x01\x12!\n\x14key_bytes_per_second\x18\x06 \x01(\x01H\x05\x88\x01\x01\x12(\n\x1btenant_model_tokens_per_day\x18\x07 \x01(\x01H\x06\x88\x01\x01\x12 \n\x13tenant_cost_per_day\x18\x08 \x01(\x01H\x07\x88\x01\x01\x12\"\n\x15tenant_cost_per_month\x18\t \x01(\x01H\x08\x88\x01\x01\x12\x1c\n\x0ftenant_messages\x18\n \x01(\x01H\t\x88\x01\x01\x12\x1a\n\ruser_messages\x18\x0b \x01(\x01H\n\x88\x01\x01\x42\x1d\n\x1b_tenant_requests_per_secondB\x1b\n\x19_user_requests_per_secondB\x1a\n\x18_key_requests_per_secondB\x1a\n\x18_tenant_bytes_per_secondB\x18\n\x16_user_bytes_per_secondB\x17\n\x15_key_bytes_per_secondB\x1e\n\x1c_tenant_model_tokens_per_dayB\x16\n\x14_tenant_cost_per_dayB\x18\n\x16_tenant_cost_per_monthB\x12\n\x10_tenant_messagesB\x10\n\x0e_user_messages\"h\n\x0bTenantUsage\x12\x1a\n\x12model_tokens_today\x18\x01 \x01(\x03\x12\x12\n\ncost_today\x18\x02 \x01(\x01\x12\x17\n\x0f\x63ost_this_month\x18\x03 \x01(\x01\x12\x10\n\x08messages\x18\x04 \x01(\x03\"\"\n\x10GetTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\"\x86\x01\n\x11GetTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\x12\'\n\x06limits\x18\x02 \x01(\x0b\x32\x17.memory.v1.TenantLimits\x12%\n\x05usage\x18\x03 \x01(\x0b\x32\x16.memory.v1.TenantUsage\"i\n\x13UpdateTenantRequest\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"9\n\x14UpdateTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\";\n\x12ListTenantsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x13ListTenantsResponse\x12\"\n\x07tenants\x18\x01 \x03(\x0b\x32\x11.memory.v1.Tenant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"&\n\x14SuspendTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\":\n\x15SuspendTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant\"%\n\x13ResumeTenantRequest\x12\x0e\n\x06tenant\x18\x01 \x01(\t\"9\n\x14ResumeTenantResponse\x12!\n\x06tenant\x18\x01 \x01(\x0b\x32\x11.memory.v1.Tenant*u\n\x07KeyRole\x12\x18\n\x14KEY_ROLE_UNSPECIFIED\x10\x00\x12\x12\n\x0eKEY_ROLE_AGENT\x10\x01\x12\x11\n\rKEY_ROLE_USER\x10\x02\x12\x15\n\x11KEY_ROLE_OPERATOR\x10\x03\x12\x12\n\x0eKEY_ROLE_ADMIN\x10\x04\x32\x9a\x03\n\nKeyService\x12[\n\tCreateKey\x12\x1b.memory.v1.CreateKeyRequest\x1a\x1c.memory.v1.CreateKeyResponse\"\x13\x82\xd3\xe4\x93\x02\r\"\x08/v1/keys:\x01*\x12U\n\x08ListKeys\x12\x1a.memory.v1.ListKeysRequest\x1a\x1b.memory.v1.ListKeysResponse\"\x10\x82\xd3\xe4\x93\x02\n\x12\x08/v1/keys\x12k\n\tRotateKey\x12\x1b.memory.v1.RotateKeyRequest\x1a\x1c.memory.v1.RotateKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/keys/{key_id}:rotate:\x01*\x12k\n\tRevokeKey\x12\x1b.memory.v1.RevokeKeyRequest\x1a\x1c.memory.v1.RevokeKeyResponse\"#\x82\xd3\xe4\x93\x02\x1d\"\x18/v1/keys/{key_id}:revoke:\x01*2\xbc\x05\n\rTenantService\x12\x64\n\tGetTenant\x12\x1b.memory.v1.GetTenantRequest\x1a\x1c.memory.v1.GetTenantResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/tenants/{tenant}\x12w\n\x0cUpdateTenant\x12\x1e.memory.v1.UpdateTenantRequest\x1a\x1f.memory.v1.UpdateTenantResponse\"&\x82\xd3\xe4\x93\x02 2\x1b/v1/tenants/{tenant.tenant}:\x01*\x12\x61\n\x0bListTenants\x12\x1d.memory.v1.ListTenantsRequest\x1a\x1e.memory.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/tenants\x12{\n\rSuspendTenant\x12\x1f.memory.v1.SuspendTenantRequest\x1a .memory.v1.SuspendTenantResponse\"\'\x82\xd3\xe4\x93\x02!\"\x1c/v1/tenants/{tenant}:suspend:\x01*\x12s\n\x0b\x45raseTenant\x12\x1d.memory.v1.EraseTenantRequest\x1a\x1e.memory.v1.EraseTenantResponse\"%\x82\xd3\xe4\x93\x02\x1f\"\x1a/v1/tenants/{tenant}:erase:\x01*\x12w\n\x0cResumeTenant\x12\x1e.memory.v1.ResumeTenantRequest\x1a\x1f.memory.v1.ResumeTenantResponse\"&\x82\xd3\xe4\x93\x02 \"\x1b/v1/tenants/{tenant}:resume:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,48 +44,74 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_KEYSERVICE'].methods_by_name['RotateKey']._serialized_options = b'\202\323\344\223\002\035\"\030/v1/keys/{key_id}:rotate:\001*'
   _globals['_KEYSERVICE'].methods_by_name['RevokeKey']._loaded_options = None
   _globals['_KEYSERVICE'].methods_by_name['RevokeKey']._serialized_options = b'\202\323\344\223\002\035\"\030/v1/keys/{key_id}:revoke:\001*'
+  _globals['_TENANTSERVICE'].methods_by_name['GetTenant']._loaded_options = None
+  _globals['_TENANTSERVICE'].methods_by_name['GetTenant']._serialized_options = b'\202\323\344\223\002\026\022\024/v1/tenants/{tenant}'
+  _globals['_TENANTSERVICE'].methods_by_name['UpdateTenant']._loaded_options = None
+  _globals['_TENANTSERVICE'].methods_by_name['UpdateTenant']._serialized_options = b'\202\323\344\223\002 2\033/v1/tenants/{tenant.tenant}:\001*'
   _globals['_TENANTSERVICE'].methods_by_name['ListTenants']._loaded_options = None
   _globals['_TENANTSERVICE'].methods_by_name['ListTenants']._serialized_options = b'\202\323\344\223\002\r\022\013/v1/tenants'
   _globals['_TENANTSERVICE'].methods_by_name['SuspendTenant']._loaded_options = None
   _globals['_TENANTSERVICE'].methods_by_name['SuspendTenant']._serialized_options = b'\202\323\344\223\002!\"\034/v1/tenants/{tenant}:suspend:\001*'
+  _globals['_TENANTSERVICE'].methods_by_name['EraseTenant']._loaded_options = None
+  _globals['_TENANTSERVICE'].methods_by_name['EraseTenant']._serialized_options = b'\202\323\344\223\002\037\"\032/v1/tenants/{tenant}:erase:\001*'
   _globals['_TENANTSERVICE'].methods_by_name['ResumeTenant']._loaded_options = None
   _globals['_TENANTSERVICE'].methods_by_name['ResumeTenant']._serialized_options = b'\202\323\344\223\002 \"\033/v1/tenants/{tenant}:resume:\001*'
-  _globals['_KEYROLE']._serialized_start=1554
-  _globals['_KEYROLE']._serialized_end=1671
-  _globals['_KEY']._serialized_start=141
-  _globals['_KEY']._serialized_end=516
-  _globals['_CREATEKEYREQUEST']._serialized_start=519
-  _globals['_CREATEKEYREQUEST']._serialized_end=658
-  _globals['_CREATEKEYRESPONSE']._serialized_start=660
-  _globals['_CREATEKEYRESPONSE']._serialized_end=723
-  _globals['_LISTKEYSREQUEST']._serialized_start=725
-  _globals['_LISTKEYSREQUEST']._serialized_end=797
-  _globals['_LISTKEYSRESPONSE']._serialized_start=799
-  _globals['_LISTKEYSRESPONSE']._serialized_end=872
-  _globals['_ROTATEKEYREQUEST']._serialized_start=874
-  _globals['_ROTATEKEYREQUEST']._serialized_end=966
-  _globals['_ROTATEKEYRESPONSE']._serialized_start=968
-  _globals['_ROTATEKEYRESPONSE']._serialized_end=1031
-  _globals['_REVOKEKEYREQUEST']._serialized_start=1033
-  _globals['_REVOKEKEYREQUEST']._serialized_end=1083
-  _globals['_REVOKEKEYRESPONSE']._serialized_start=1085
-  _globals['_REVOKEKEYRESPONSE']._serialized_end=1133
-  _globals['_TENANT']._serialized_start=1135
-  _globals['_TENANT']._serialized_end=1209
-  _globals['_LISTTENANTSREQUEST']._serialized_start=1211
-  _globals['_LISTTENANTSREQUEST']._serialized_end=1270
-  _globals['_LISTTENANTSRESPONSE']._serialized_start=1272
-  _globals['_LISTTENANTSRESPONSE']._serialized_end=1354
-  _globals['_SUSPENDTENANTREQUEST']._serialized_start=1356
-  _globals['_SUSPENDTENANTREQUEST']._serialized_end=1394
-  _globals['_SUSPENDTENANTRESPONSE']._serialized_start=1396
-  _globals['_SUSPENDTENANTRESPONSE']._serialized_end=1454
-  _globals['_RESUMETENANTREQUEST']._serialized_start=1456
-  _globals['_RESUMETENANTREQUEST']._serialized_end=1493
-  _globals['_RESUMETENANTRESPONSE']._serialized_start=1495
-  _globals['_RESUMETENANTRESPONSE']._serialized_end=1552
-  _globals['_KEYSERVICE']._serialized_start=1674
-  _globals['_KEYSERVICE']._serialized_end=2084
-  _globals['_TENANTSERVICE']._serialized_start=2087
-  _globals['_TENANTSERVICE']._serialized_end=2447
+  _globals['_KEYROLE']._serialized_start=3308
+  _globals['_KEYROLE']._serialized_end=3425
+  _globals['_KEY']._serialized_start=205
+  _globals['_KEY']._serialized_end=580
+  _globals['_CREATEKEYREQUEST']._serialized_start=583
+  _globals['_CREATEKEYREQUEST']._serialized_end=722
+  _globals['_CREATEKEYRESPONSE']._serialized_start=724
+  _globals['_CREATEKEYRESPONSE']._serialized_end=787
+  _globals['_LISTKEYSREQUEST']._serialized_start=789
+  _globals['_LISTKEYSREQUEST']._serialized_end=861
+  _globals['_LISTKEYSRESPONSE']._serialized_start=863
+  _globals['_LISTKEYSRESPONSE']._serialized_end=936
+  _globals['_ROTATEKEYREQUEST']._serialized_start=938
+  _globals['_ROTATEKEYREQUEST']._serialized_end=1030
+  _globals['_ROTATEKEYRESPONSE']._serialized_start=1032
+  _globals['_ROTATEKEYRESPONSE']._serialized_end=1095
+  _globals['_REVOKEKEYREQUEST']._serialized_start=1097
+  _globals['_REVOKEKEYREQUEST']._serialized_end=1147
+  _globals['_REVOKEKEYRESPONSE']._serialized_start=1149
+  _globals['_REVOKEKEYRESPONSE']._serialized_end=1197
+  _globals['_TENANT']._serialized_start=1200
+  _globals['_TENANT']._serialized_end=1383
+  _globals['_TENANTERASURE']._serialized_start=1386
+  _globals['_TENANTERASURE']._serialized_end=1553
+  _globals['_TENANTEXTENT']._serialized_start=1555
+  _globals['_TENANTEXTENT']._serialized_end=1616
+  _globals['_ERASETENANTREQUEST']._serialized_start=1618
+  _globals['_ERASETENANTREQUEST']._serialized_end=1718
+  _globals['_ERASETENANTRESPONSE']._serialized_start=1720
+  _globals['_ERASETENANTRESPONSE']._serialized_end=1817
+  _globals['_TENANTLIMITS']._serialized_start=1820
+  _globals['_TENANTLIMITS']._serialized_end=2518
+  _globals['_TENANTUSAGE']._serialized_start=2520
+  _globals['_TENANTUSAGE']._serialized_end=2624
+  _globals['_GETTENANTREQUEST']._serialized_start=2626
+  _globals['_GETTENANTREQUEST']._serialized_end=2660
+  _globals['_GETTENANTRESPONSE']._serialized_start=2663
+  _globals['_GETTENANTRESPONSE']._serialized_end=2797
+  _globals['_UPDATETENANTREQUEST']._serialized_start=2799
+  _globals['_UPDATETENANTREQUEST']._serialized_end=2904
+  _globals['_UPDATETENANTRESPONSE']._serialized_start=2906
+  _globals['_UPDATETENANTRESPONSE']._serialized_end=2963
+  _globals['_LISTTENANTSREQUEST']._serialized_start=2965
+  _globals['_LISTTENANTSREQUEST']._serialized_end=3024
+  _globals['_LISTTENANTSRESPONSE']._serialized_start=3026
+  _globals['_LISTTENANTSRESPONSE']._serialized_end=3108
+  _globals['_SUSPENDTENANTREQUEST']._serialized_start=3110
+  _globals['_SUSPENDTENANTREQUEST']._serialized_end=3148
+  _globals['_SUSPENDTENANTRESPONSE']._serialized_start=3150
+  _globals['_SUSPENDTENANTRESPONSE']._serialized_end=3208
+  _globals['_RESUMETENANTREQUEST']._serialized_start=3210
+  _globals['_RESUMETENANTREQUEST']._serialized_end=3247
+  _globals['_RESUMETENANTRESPONSE']._serialized_start=3249
+  _globals['_RESUMETENANTRESPONSE']._serialized_end=3306
+  _globals['_KEYSERVICE']._serialized_start=3428
+  _globals['_KEYSERVICE']._serialized_end=3838
+  _globals['_TENANTSERVICE']._serialized_start=3841
+  _globals['_TENANTSERVICE']._serialized_end=4541
 # @@protoc_insertion_point(module_scope)

@@ -237,7 +237,7 @@ class KeyService(object):
 
 
 class TenantServiceStub(object):
-    """TenantService handles tenants. Admins of the tenant default call it.
+    """TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own.
     """
 
     def __init__(self, channel):
@@ -246,6 +246,16 @@ class TenantServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
+        self.GetTenant = channel.unary_unary(
+                '/memory.v1.TenantService/GetTenant',
+                request_serializer=memory_dot_v1_dot_access__service__pb2.GetTenantRequest.SerializeToString,
+                response_deserializer=memory_dot_v1_dot_access__service__pb2.GetTenantResponse.FromString,
+                _registered_method=True)
+        self.UpdateTenant = channel.unary_unary(
+                '/memory.v1.TenantService/UpdateTenant',
+                request_serializer=memory_dot_v1_dot_access__service__pb2.UpdateTenantRequest.SerializeToString,
+                response_deserializer=memory_dot_v1_dot_access__service__pb2.UpdateTenantResponse.FromString,
+                _registered_method=True)
         self.ListTenants = channel.unary_unary(
                 '/memory.v1.TenantService/ListTenants',
                 request_serializer=memory_dot_v1_dot_access__service__pb2.ListTenantsRequest.SerializeToString,
@@ -256,6 +266,11 @@ class TenantServiceStub(object):
                 request_serializer=memory_dot_v1_dot_access__service__pb2.SuspendTenantRequest.SerializeToString,
                 response_deserializer=memory_dot_v1_dot_access__service__pb2.SuspendTenantResponse.FromString,
                 _registered_method=True)
+        self.EraseTenant = channel.unary_unary(
+                '/memory.v1.TenantService/EraseTenant',
+                request_serializer=memory_dot_v1_dot_access__service__pb2.EraseTenantRequest.SerializeToString,
+                response_deserializer=memory_dot_v1_dot_access__service__pb2.EraseTenantResponse.FromString,
+                _registered_method=True)
         self.ResumeTenant = channel.unary_unary(
                 '/memory.v1.TenantService/ResumeTenant',
                 request_serializer=memory_dot_v1_dot_access__service__pb2.ResumeTenantRequest.SerializeToString,
@@ -264,11 +279,25 @@ class TenantServiceStub(object):
 
 
 class TenantServiceServicer(object):
-    """TenantService handles tenants. Admins of the tenant default call it.
+    """TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own.
     """
 
+    def GetTenant(self, request, context):
+        """GetTenant returns a tenant with the limits that it has and what it used of them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateTenant(self, request, context):
+        """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListTenants(self, request, context):
-        """ListTenants lists, by their ids, the tenants that have a user or a key, or are suspended.
+        """ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -282,8 +311,16 @@ class TenantServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EraseTenant(self, request, context):
+        """EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
+        far that is, and its receipt. What it used in tokens and money stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ResumeTenant(self, request, context):
-        """ResumeTenant lets a tenant call again.
+        """ResumeTenant lets a tenant call again, unless it is erased.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -292,6 +329,16 @@ class TenantServiceServicer(object):
 
 def add_TenantServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'GetTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTenant,
+                    request_deserializer=memory_dot_v1_dot_access__service__pb2.GetTenantRequest.FromString,
+                    response_serializer=memory_dot_v1_dot_access__service__pb2.GetTenantResponse.SerializeToString,
+            ),
+            'UpdateTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateTenant,
+                    request_deserializer=memory_dot_v1_dot_access__service__pb2.UpdateTenantRequest.FromString,
+                    response_serializer=memory_dot_v1_dot_access__service__pb2.UpdateTenantResponse.SerializeToString,
+            ),
             'ListTenants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTenants,
                     request_deserializer=memory_dot_v1_dot_access__service__pb2.ListTenantsRequest.FromString,
@@ -301,6 +348,11 @@ def add_TenantServiceServicer_to_server(servicer, server):
                     servicer.SuspendTenant,
                     request_deserializer=memory_dot_v1_dot_access__service__pb2.SuspendTenantRequest.FromString,
                     response_serializer=memory_dot_v1_dot_access__service__pb2.SuspendTenantResponse.SerializeToString,
+            ),
+            'EraseTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.EraseTenant,
+                    request_deserializer=memory_dot_v1_dot_access__service__pb2.EraseTenantRequest.FromString,
+                    response_serializer=memory_dot_v1_dot_access__service__pb2.EraseTenantResponse.SerializeToString,
             ),
             'ResumeTenant': grpc.unary_unary_rpc_method_handler(
                     servicer.ResumeTenant,
@@ -316,8 +368,62 @@ def add_TenantServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TenantService(object):
-    """TenantService handles tenants. Admins of the tenant default call it.
+    """TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own.
     """
+
+    @staticmethod
+    def GetTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memory.v1.TenantService/GetTenant',
+            memory_dot_v1_dot_access__service__pb2.GetTenantRequest.SerializeToString,
+            memory_dot_v1_dot_access__service__pb2.GetTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memory.v1.TenantService/UpdateTenant',
+            memory_dot_v1_dot_access__service__pb2.UpdateTenantRequest.SerializeToString,
+            memory_dot_v1_dot_access__service__pb2.UpdateTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def ListTenants(request,
@@ -363,6 +469,33 @@ class TenantService(object):
             '/memory.v1.TenantService/SuspendTenant',
             memory_dot_v1_dot_access__service__pb2.SuspendTenantRequest.SerializeToString,
             memory_dot_v1_dot_access__service__pb2.SuspendTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EraseTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memory.v1.TenantService/EraseTenant',
+            memory_dot_v1_dot_access__service__pb2.EraseTenantRequest.SerializeToString,
+            memory_dot_v1_dot_access__service__pb2.EraseTenantResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -204,6 +204,38 @@ class KeyServiceServicer(metaclass=abc.ABCMeta):
 
 def add_KeyServiceServicer_to_server(servicer: KeyServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
 
+_TenantServiceGetTenantType = typing_extensions.TypeVar(
+    '_TenantServiceGetTenantType',
+    grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.GetTenantRequest,
+        stratamem.v1.access_service_pb2.GetTenantResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.GetTenantRequest,
+        stratamem.v1.access_service_pb2.GetTenantResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.GetTenantRequest,
+        stratamem.v1.access_service_pb2.GetTenantResponse,
+    ],
+)
+
+_TenantServiceUpdateTenantType = typing_extensions.TypeVar(
+    '_TenantServiceUpdateTenantType',
+    grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.UpdateTenantRequest,
+        stratamem.v1.access_service_pb2.UpdateTenantResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.UpdateTenantRequest,
+        stratamem.v1.access_service_pb2.UpdateTenantResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.UpdateTenantRequest,
+        stratamem.v1.access_service_pb2.UpdateTenantResponse,
+    ],
+)
+
 _TenantServiceListTenantsType = typing_extensions.TypeVar(
     '_TenantServiceListTenantsType',
     grpc.UnaryUnaryMultiCallable[
@@ -236,6 +268,22 @@ _TenantServiceSuspendTenantType = typing_extensions.TypeVar(
     ],
 )
 
+_TenantServiceEraseTenantType = typing_extensions.TypeVar(
+    '_TenantServiceEraseTenantType',
+    grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.EraseTenantRequest,
+        stratamem.v1.access_service_pb2.EraseTenantResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.EraseTenantRequest,
+        stratamem.v1.access_service_pb2.EraseTenantResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.EraseTenantRequest,
+        stratamem.v1.access_service_pb2.EraseTenantResponse,
+    ],
+)
+
 _TenantServiceResumeTenantType = typing_extensions.TypeVar(
     '_TenantServiceResumeTenantType',
     grpc.UnaryUnaryMultiCallable[
@@ -252,11 +300,19 @@ _TenantServiceResumeTenantType = typing_extensions.TypeVar(
     ],
 )
 
-class TenantServiceStub(typing.Generic[_TenantServiceListTenantsType, _TenantServiceSuspendTenantType, _TenantServiceResumeTenantType]):
-    """TenantService handles tenants. Admins of the tenant default call it."""
+class TenantServiceStub(typing.Generic[_TenantServiceGetTenantType, _TenantServiceUpdateTenantType, _TenantServiceListTenantsType, _TenantServiceSuspendTenantType, _TenantServiceEraseTenantType, _TenantServiceResumeTenantType]):
+    """TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own."""
 
     @typing.overload
     def __init__(self: TenantServiceStub[
+        grpc.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.GetTenantRequest,
+            stratamem.v1.access_service_pb2.GetTenantResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.UpdateTenantRequest,
+            stratamem.v1.access_service_pb2.UpdateTenantResponse,
+        ],
         grpc.UnaryUnaryMultiCallable[
             stratamem.v1.access_service_pb2.ListTenantsRequest,
             stratamem.v1.access_service_pb2.ListTenantsResponse,
@@ -264,6 +320,10 @@ class TenantServiceStub(typing.Generic[_TenantServiceListTenantsType, _TenantSer
         grpc.UnaryUnaryMultiCallable[
             stratamem.v1.access_service_pb2.SuspendTenantRequest,
             stratamem.v1.access_service_pb2.SuspendTenantResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.EraseTenantRequest,
+            stratamem.v1.access_service_pb2.EraseTenantResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
             stratamem.v1.access_service_pb2.ResumeTenantRequest,
@@ -274,6 +334,14 @@ class TenantServiceStub(typing.Generic[_TenantServiceListTenantsType, _TenantSer
     @typing.overload
     def __init__(self: TenantServiceStub[
         grpc.aio.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.GetTenantRequest,
+            stratamem.v1.access_service_pb2.GetTenantResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.UpdateTenantRequest,
+            stratamem.v1.access_service_pb2.UpdateTenantResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
             stratamem.v1.access_service_pb2.ListTenantsRequest,
             stratamem.v1.access_service_pb2.ListTenantsResponse,
         ],
@@ -282,23 +350,46 @@ class TenantServiceStub(typing.Generic[_TenantServiceListTenantsType, _TenantSer
             stratamem.v1.access_service_pb2.SuspendTenantResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
+            stratamem.v1.access_service_pb2.EraseTenantRequest,
+            stratamem.v1.access_service_pb2.EraseTenantResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
             stratamem.v1.access_service_pb2.ResumeTenantRequest,
             stratamem.v1.access_service_pb2.ResumeTenantResponse,
         ],
     ], channel: grpc.aio.Channel) -> None: ...
 
+    GetTenant: _TenantServiceGetTenantType
+    """GetTenant returns a tenant with the limits that it has and what it used of them."""
+
+    UpdateTenant: _TenantServiceUpdateTenantType
+    """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others."""
+
     ListTenants: _TenantServiceListTenantsType
-    """ListTenants lists, by their ids, the tenants that have a user or a key, or are suspended."""
+    """ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided."""
 
     SuspendTenant: _TenantServiceSuspendTenantType
     """SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
     What is stored stays, and background work on it goes on.
     """
 
+    EraseTenant: _TenantServiceEraseTenantType
+    """EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
+    far that is, and its receipt. What it used in tokens and money stays.
+    """
+
     ResumeTenant: _TenantServiceResumeTenantType
-    """ResumeTenant lets a tenant call again."""
+    """ResumeTenant lets a tenant call again, unless it is erased."""
 
 TenantServiceAsyncStub: typing_extensions.TypeAlias = TenantServiceStub[
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.GetTenantRequest,
+        stratamem.v1.access_service_pb2.GetTenantResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.UpdateTenantRequest,
+        stratamem.v1.access_service_pb2.UpdateTenantResponse,
+    ],
     grpc.aio.UnaryUnaryMultiCallable[
         stratamem.v1.access_service_pb2.ListTenantsRequest,
         stratamem.v1.access_service_pb2.ListTenantsResponse,
@@ -308,13 +399,33 @@ TenantServiceAsyncStub: typing_extensions.TypeAlias = TenantServiceStub[
         stratamem.v1.access_service_pb2.SuspendTenantResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.access_service_pb2.EraseTenantRequest,
+        stratamem.v1.access_service_pb2.EraseTenantResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
         stratamem.v1.access_service_pb2.ResumeTenantRequest,
         stratamem.v1.access_service_pb2.ResumeTenantResponse,
     ],
 ]
 
 class TenantServiceServicer(metaclass=abc.ABCMeta):
-    """TenantService handles tenants. Admins of the tenant default call it."""
+    """TenantService handles tenants. Admins of the tenant default call it, and those of a tenant may read their own."""
+
+    @abc.abstractmethod
+    def GetTenant(
+        self,
+        request: stratamem.v1.access_service_pb2.GetTenantRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[stratamem.v1.access_service_pb2.GetTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.GetTenantResponse]]:
+        """GetTenant returns a tenant with the limits that it has and what it used of them."""
+
+    @abc.abstractmethod
+    def UpdateTenant(
+        self,
+        request: stratamem.v1.access_service_pb2.UpdateTenantRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[stratamem.v1.access_service_pb2.UpdateTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.UpdateTenantResponse]]:
+        """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others."""
 
     @abc.abstractmethod
     def ListTenants(
@@ -322,7 +433,7 @@ class TenantServiceServicer(metaclass=abc.ABCMeta):
         request: stratamem.v1.access_service_pb2.ListTenantsRequest,
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.access_service_pb2.ListTenantsResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.ListTenantsResponse]]:
-        """ListTenants lists, by their ids, the tenants that have a user or a key, or are suspended."""
+        """ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided."""
 
     @abc.abstractmethod
     def SuspendTenant(
@@ -335,11 +446,21 @@ class TenantServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def EraseTenant(
+        self,
+        request: stratamem.v1.access_service_pb2.EraseTenantRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[stratamem.v1.access_service_pb2.EraseTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.EraseTenantResponse]]:
+        """EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
+        far that is, and its receipt. What it used in tokens and money stays.
+        """
+
+    @abc.abstractmethod
     def ResumeTenant(
         self,
         request: stratamem.v1.access_service_pb2.ResumeTenantRequest,
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.access_service_pb2.ResumeTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.ResumeTenantResponse]]:
-        """ResumeTenant lets a tenant call again."""
+        """ResumeTenant lets a tenant call again, unless it is erased."""
 
 def add_TenantServiceServicer_to_server(servicer: TenantServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
