@@ -325,7 +325,7 @@ func getAs(t *testing.T, address, token, path string, into proto.Message) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	res := must(http.DefaultClient.Do(r))(t)
+	res := must(http.DefaultClient.Do(r))(t) //nolint:bodyclose // it is, below
 	defer res.Body.Close()
 	body := must(io.ReadAll(res.Body))(t)
 	if err := protojson.Unmarshal(body, into); err != nil || res.StatusCode != http.StatusOK {

@@ -130,7 +130,7 @@ func TestLimitsOfCalls(t *testing.T) {
 		}{{http.StatusOK, ""}, {http.StatusTooManyRequests, "10"}} {
 			req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.conn.Target()+"/v1/users", nil))(t)
 			req.Header.Set("Authorization", "Bearer "+token)
-			resp := must(http.DefaultTransport.RoundTrip(req))(t)
+			resp := must(http.DefaultTransport.RoundTrip(req))(t) //nolint:bodyclose // it is, below
 			resp.Body.Close()
 			if resp.StatusCode != want.status || resp.Header.Get("Retry-After") != want.after {
 				t.Errorf("status %d, Retry-After %q, want %d, %q", resp.StatusCode, resp.Header.Get("Retry-After"), want.status, want.after)

@@ -121,7 +121,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 			client := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: proto == "HTTP/2.0"}
 			defer client.CloseIdleConnections()
 			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+h.app.Addr()+"/v1/users/ada/sessions", nil))(t)
-			reply := must(client.RoundTrip(r))(t)
+			reply := must(client.RoundTrip(r))(t) //nolint:bodyclose // it is, below
 			body := string(must(io.ReadAll(reply.Body))(t))
 			_ = reply.Body.Close()
 			if reply.Proto != proto || reply.StatusCode != http.StatusOK || !strings.Contains(body, `"s"`) {

@@ -40,9 +40,12 @@ func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
 		table: func(w io.Writer) {
 			t, used := reply.GetTenant(), reply.GetUsage()
 			r.fields(w, [][]string{
-				{"tenant", oneLine(t.GetTenant())}, {"suspended", clock(t.GetSuspendTime())}, {"default profile", oneLine(t.GetDefaultProfile())},
+				{"tenant", oneLine(t.GetTenant())},
+				{"suspended", clock(t.GetSuspendTime())},
+				{"default profile", oneLine(t.GetDefaultProfile())},
 				{"model tokens today", strconv.FormatInt(used.GetModelTokensToday(), 10)},
-				{"cost today", amount(used.GetCostToday())}, {"cost this month", amount(used.GetCostThisMonth())},
+				{"cost today", amount(used.GetCostToday())},
+				{"cost this month", amount(used.GetCostThisMonth())},
 				{"messages", strconv.FormatInt(used.GetMessages(), 10)},
 			})
 			if t.GetErasure() != nil {

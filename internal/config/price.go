@@ -45,10 +45,14 @@ func (c Config) checkLimits(fs *faults) {
 		name  string
 		value float64
 	}{
-		{"tenant-requests-per-second", c.TenantRequests}, {"user-requests-per-second", c.UserRequests},
-		{"key-requests-per-second", c.KeyRequests}, {"tenant-model-tokens-per-day", float64(c.TenantTokens)},
-		{"tenant-cost-per-day", c.TenantDayCost}, {"tenant-cost-per-month", c.TenantMonthCost},
-		{"tenant-messages", float64(c.TenantMessages)}, {"user-messages", float64(c.UserMessages)},
+		{"tenant-requests-per-second", c.TenantRequests},
+		{"user-requests-per-second", c.UserRequests},
+		{"key-requests-per-second", c.KeyRequests},
+		{"tenant-model-tokens-per-day", float64(c.TenantTokens)},
+		{"tenant-cost-per-day", c.TenantDayCost},
+		{"tenant-cost-per-month", c.TenantMonthCost},
+		{"tenant-messages", float64(c.TenantMessages)},
+		{"user-messages", float64(c.UserMessages)},
 	} {
 		within(fs, f.name, f.value, 0, mostOfLimit)
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Protocol is a way into the server.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	result := Result{Replies: map[string]int{}}
 	var mu sync.Mutex
 	var next atomic.Int64
-	clients, ctx := errgroup.WithContext(ctx)
+	clients, ctx := safegroup.WithContext(ctx)
 	for range max(o.Clients, 1) {
 		clients.Go(func() error {
 			s := newSender(o.Address)

@@ -66,7 +66,8 @@ func OverBudget(l Limits, s Spent, now time.Time) (o Over, over bool) {
 		spent float64
 		until time.Time
 	}{
-		{TenantMonthCost, s.MonthCost, monthOf(now).AddDate(0, 1, 0)}, {TenantDayCost, s.DayCost, tomorrow},
+		{TenantMonthCost, s.MonthCost, monthOf(now).AddDate(0, 1, 0)},
+		{TenantDayCost, s.DayCost, tomorrow},
 		{TenantTokens, float64(s.DayTokens), tomorrow},
 	} {
 		if value := l[at.limit]; value > 0 && at.spent >= value {

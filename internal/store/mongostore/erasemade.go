@@ -327,7 +327,9 @@ func (d erasureDoc) covered(late bool) func(memory.SummaryRevision) bool {
 	}
 }
 
-func (s *erasureStore) deleteRevised(ctx context.Context, scope memory.ScopeKey, revisions []memory.SummaryRevision) (rows int64, err error) {
+func (s *erasureStore) deleteRevised(
+	ctx context.Context, scope memory.ScopeKey, revisions []memory.SummaryRevision,
+) (rows int64, err error) {
 	var keys []string
 	for _, r := range revisions {
 		keys = append(keys, revisedKey(targetKey(scope, r.Kind, r.Session, r.Period), r.Revision))
