@@ -140,8 +140,9 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
-		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, archive: &archive{c},
-		lock: lock, anchor: anchor,
+		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
+		archive: &archive{c},
+		lock:    lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil
