@@ -9,6 +9,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -267,12 +268,12 @@ func (p *pool) wait(ctx context.Context, n int64) error {
 const RetryAfter = 2 * time.Second
 
 func overloaded(cause Cause) error {
-	why := "the server has as many large calls to answer as it can hold (" + string(cause) + "); nothing was done: retry later, or ask for less at once"
+	why := "the server has as many large calls to answer as it can hold (%s); nothing was done: retry later, or ask for less at once"
 	if cause == CauseShare {
-		why = "the tenant makes more calls than its part of this server, which is busy for others too (" + string(cause) + "); nothing was done: retry later"
+		why = "the tenant makes more calls than its part of this server, which others use too (%s); nothing was done: retry later"
 	}
 	return &memory.Error{
 		Kind: memory.KindExhausted, Reason: memory.ReasonOverloaded, Retry: RetryAfter, Metadata: map[string]string{"cause": string(cause)},
-		Message: why,
+		Message: fmt.Sprintf(why, cause),
 	}
 }

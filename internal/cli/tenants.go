@@ -143,7 +143,7 @@ func (c *tenantsSetCmd) request() (*memoryv1.UpdateTenantRequest, error) {
 		limits.ProtoReflect().Set(f, protoreflect.ValueOfFloat64(value))
 	}
 	if len(mask.GetPaths()) == 0 {
-		return nil, usageError{errors.New("name at least one limit to set, such as --tenant-requests-per-second 50: see strata tenants set --help")}
+		return nil, usageError{errors.New("name at least one limit, such as --tenant-requests-per-second 50: see strata tenants set --help")}
 	}
 	return req, nil
 }
@@ -180,8 +180,8 @@ type tenantsEraseCmd struct {
 
 // Help says more than the command's one line.
 func (tenantsEraseCmd) Help() string {
-	return "The tenant's calls are refused at once and for good. Its users are then erased as by strata users erase, and after them its keys, " +
-		"limits and profile are deleted. Its name is not given again. What it used in tokens and money stays."
+	return "The tenant's calls are refused at once and for good. Its users are then erased as by strata users erase, and after them its " +
+		"keys, limits and profile are deleted. Its name is not given again. What it used in tokens and money stays."
 }
 
 // Run erases the tenant.
@@ -203,7 +203,8 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 				quiet: func(w io.Writer) { fmt.Fprintln(w, would.GetExtent().GetUsers()) },
 			})
 		}
-		asked := fmt.Sprintf("This erases tenant %s for good: %s, and what was made of them.", oneLine(c.Tenant), tenantExtentText(would.GetExtent()))
+		goes := tenantExtentText(would.GetExtent())
+		asked := fmt.Sprintf("This erases tenant %s for good: %s, and what was made of them.", oneLine(c.Tenant), goes)
 		if err := r.confirm(asked, c.Tenant); err != nil {
 			return err
 		}
@@ -229,7 +230,8 @@ func (r *run) printTenantErasure(w io.Writer, t *memoryv1.Tenant) {
 	if e.GetDoneTime() != nil {
 		fields = append(fields, []string{"done", clock(e.GetDoneTime())})
 	} else {
-		fmt.Fprintf(r.env.Stderr, "its calls are refused; it is being erased in the background: strata tenants show %s\n", shellWord(t.GetTenant()))
+		fmt.Fprintf(r.env.Stderr, "its calls are refused; it is being erased in the background: strata tenants show %s\n",
+			shellWord(t.GetTenant()))
 	}
 	r.fields(w, fields)
 	r.printStores(w, e.GetStores())

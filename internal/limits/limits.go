@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -47,11 +48,7 @@ func All() []Limit {
 
 // IsWhole reports whether values of the limit are whole numbers.
 func (l Limit) IsWhole() bool {
-	switch l {
-	case TenantRequests, UserRequests, KeyRequests, TenantDayCost, TenantMonthCost:
-		return false
-	}
-	return true
+	return !slices.Contains([]Limit{TenantRequests, UserRequests, KeyRequests, TenantDayCost, TenantMonthCost}, l)
 }
 
 // CostsMoney reports whether the limit needs the prices of models.
@@ -80,22 +77,66 @@ type Tenants interface {
 	Tenant(ctx context.Context, id string) (store.Tenant, error)
 }
 
-// Book says which limits a tenant has.
+// Book says which limits a tenant has. It is safe for concurrent use.
 type Book struct {
 	defaults Limits
 	tenants  Tenants
+
+	mu    sync.Mutex
+	known map[string]map[string]float64 // the tenants' own limits, as they were read last; without those that have none
+	until time.Time                     // when the store is asked again, after it did not answer
 }
 
 // NewBook makes a Book of the server's limits and what was decided about tenants.
-func NewBook(defaults Limits, tenants Tenants) *Book { return &Book{defaults, tenants} }
+func NewBook(defaults Limits, tenants Tenants) *Book {
+	return &Book{defaults: defaults, tenants: tenants, known: map[string]map[string]float64{}}
+}
 
-// Of returns the tenant's limits.
-func (b *Book) Of(ctx context.Context, tenant string) (Limits, error) {
-	t, err := b.tenants.Tenant(ctx, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("read the limits of a tenant: %w", err)
+// How long a store that does not answer is waited for, and then left alone: calls that need no store must not wait for it.
+const (
+	longestRead = 300 * time.Millisecond
+	readPause   = 5 * time.Second
+)
+
+// Of returns the tenant's limits, where the store does not answer those that were read last.
+func (b *Book) Of(ctx context.Context, tenant string) Limits {
+	if b.mayAsk() {
+		reading, cancel := context.WithTimeout(ctx, longestRead)
+		defer cancel()
+		t, err := b.tenants.Tenant(reading, tenant)
+		if err == nil {
+			b.keep(tenant, t.Limits)
+			return b.defaults.With(t.Limits)
+		}
+		if ctx.Err() == nil {
+			b.pause()
+		}
 	}
-	return b.defaults.With(t.Limits), nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.defaults.With(b.known[tenant])
+}
+
+func (b *Book) mayAsk() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !time.Now().Before(b.until)
+}
+
+func (b *Book) pause() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.until = time.Now().Add(readPause)
+}
+
+func (b *Book) keep(tenant string, own map[string]float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(own) == 0 {
+		delete(b.known, tenant)
+		return
+	}
+	b.known[tenant] = own
 }
 
 // Meter counts what was refused and used. It must not block.
@@ -110,21 +151,21 @@ type Meter interface {
 // exceeded is the error of what a limit refuses: retry after the time, where that helps.
 func exceeded(limit Limit, value float64, retry time.Duration) *memory.Error {
 	amount := strconv.FormatFloat(value, 'f', -1, 64)
-	e := &memory.Error{
-		Kind: memory.KindExhausted, Reason: memory.ReasonLimitExceeded, Retry: retry,
-		Metadata: map[string]string{"limit": string(limit), "value": amount},
-		Message:  fmt.Sprintf("the limit %s of %s is reached", limit, amount),
-	}
+	help := "nothing was done; retry later"
 	switch limit {
 	case TenantMessages, UserMessages:
-		e.Message += ": erase sessions or users, or have the limit raised"
-	case TenantTokens, TenantDayCost, TenantMonthCost:
-		e.Message += ": models are asked again when the next " + strings.TrimPrefix(string(limit[strings.LastIndex(string(limit), "-"):]), "-") +
-			" begins in UTC, or once it is raised"
-	default:
-		e.Message += ": nothing was done; retry later"
+		help = "erase sessions or users, or have it raised"
+	case TenantTokens, TenantDayCost:
+		help = "models are asked again when the next day begins in UTC, or once it is raised"
+	case TenantMonthCost:
+		help = "models are asked again when the next month begins in UTC, or once it is raised"
+	default: // of rates
 	}
-	return e
+	return &memory.Error{
+		Kind: memory.KindExhausted, Reason: memory.ReasonLimitExceeded, Retry: retry,
+		Metadata: map[string]string{"limit": string(limit), "value": amount},
+		Message:  fmt.Sprintf("the limit %s of %s is reached: %s", limit, amount, help),
+	}
 }
 
 // wait is at least a millisecond: a caller who is told to retry after nothing would do so at once.

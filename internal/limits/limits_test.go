@@ -359,3 +359,47 @@ func TestMessages(t *testing.T) {
 		})
 	})
 }
+
+// silent is a store that does not answer once it is told to.
+type silent struct {
+	decided
+	hangs bool
+	asked int
+}
+
+func (s *silent) Tenant(ctx context.Context, id string) (store.Tenant, error) {
+	s.asked++
+	if s.hangs {
+		<-ctx.Done()
+		return store.Tenant{}, ctx.Err()
+	}
+	return s.decided.Tenant(ctx, id)
+}
+
+func TestBook(t *testing.T) {
+	t.Run("while the store does not answer the limits of before hold, and calls hardly wait for it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &silent{decided: decided{"acme": {"tenant-messages": 5}}}
+			book := limits.NewBook(limits.Limits{limits.TenantMessages: 9}, s)
+			of := func(tenant string, want float64) {
+				t.Helper()
+				if got := book.Of(t.Context(), tenant)[limits.TenantMessages]; got != want {
+					t.Errorf("%s may have %v messages, want %v", tenant, got, want)
+				}
+			}
+			of("acme", 5)
+			s.hangs, s.asked = true, 0
+			began := time.Now()
+			for range 100 {
+				of("acme", 5)
+				of("other", 9)
+			}
+			if waited := time.Since(began); waited > time.Second || s.asked != 1 {
+				t.Errorf("200 calls waited %s and asked %d times", waited, s.asked)
+			}
+			s.hangs, s.decided = false, decided{"acme": {"tenant-messages": 7}}
+			time.Sleep(5 * time.Second)
+			of("acme", 7)
+		})
+	})
+}

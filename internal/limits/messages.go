@@ -49,10 +49,7 @@ func NewMessages(book *Book, s store.Usage, meter Meter, now func() time.Time) *
 // Reserve returns how much room there is for n messages of the user, nil for any number. They count as stored until stored is called,
 // which must be told how many were.
 func (m *Messages) Reserve(ctx context.Context, user memory.UserRef, n int) (room *store.Room, stored func(int64), err error) {
-	l, err := m.book.Of(ctx, user.Tenant)
-	if err != nil {
-		return nil, nil, err
-	}
+	l := m.book.Of(ctx, user.Tenant)
 	var counted []countKey
 	narrowest := UserMessages
 	for _, of := range []struct {

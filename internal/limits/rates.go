@@ -45,29 +45,20 @@ func NewRates(book *Book, meter Meter, now func() time.Time) *Rates {
 // Call takes one request of the tenant and of the key. It is asked before the request is decoded.
 func (r *Rates) Call(ctx context.Context, c Caller) error {
 	r.meter.TenantCalled(c.Tenant)
-	l, err := r.book.Of(ctx, c.Tenant)
-	if err != nil {
-		return err
-	}
+	l := r.book.Of(ctx, c.Tenant)
 	return r.take(c.Tenant, l, taking{TenantRequests, c.Tenant, 1}, taking{KeyRequests, c.Key, 1})
 }
 
 // Request takes the request of a call whose Call was let through: one of the user, and its bytes.
 func (r *Rates) Request(ctx context.Context, c Caller, bytes int64) error {
-	l, err := r.book.Of(ctx, c.Tenant)
-	if err != nil {
-		return err
-	}
+	l := r.book.Of(ctx, c.Tenant)
 	return r.take(c.Tenant, l, taking{UserRequests, c.User, 1},
 		taking{TenantBytes, c.Tenant, bytes}, taking{KeyBytes, c.Key, bytes}, taking{UserBytes, c.User, bytes})
 }
 
 // Stream waits until a further message of a streaming call may come.
 func (r *Rates) Stream(ctx context.Context, c Caller, bytes int64) error {
-	l, err := r.book.Of(ctx, c.Tenant)
-	if err != nil {
-		return err
-	}
+	l := r.book.Of(ctx, c.Tenant)
 	for _, t := range []taking{{TenantBytes, c.Tenant, bytes}, {KeyBytes, c.Key, bytes}, {UserBytes, c.User, bytes}} {
 		b := r.bucket(t, c.Tenant, l[t.limit])
 		if b == nil {

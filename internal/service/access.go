@@ -152,9 +152,7 @@ func (a *Access) Tenant(ctx context.Context, id string) (t TenantState, err erro
 	if t.Tenant, err = a.store.Tenant(ctx, id); err != nil {
 		return t, err
 	}
-	if t.Limits, err = a.book.Of(ctx, id); err != nil {
-		return t, err
-	}
+	t.Limits = a.book.Of(ctx, id)
 	if t.Spent, err = a.budget.Spent(ctx, id); err != nil {
 		return t, err
 	}

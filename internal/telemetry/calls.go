@@ -17,8 +17,8 @@ func (r *Recorder) CredentialRefused(cause auth.Cause) {
 	r.credentials.WithLabelValues(string(cause)).Inc()
 }
 
-// WatchCalls adds what large calls hold and how many calls wait, for the turn of their tenant too, asked whenever metrics are read. Each
-// cause of a refusal is there from the start, so that a metric is 0 and not missing.
+// WatchCalls adds what large calls hold and how many calls wait, for the turn of their tenant too, asked whenever metrics are read.
+// Each cause of a refusal is there from the start, so that a metric is 0 and not missing.
 func (r *Recorder) WatchCalls(stats func() admission.Stats, turns func() int64) {
 	for _, c := range auth.Causes() {
 		r.credentials.WithLabelValues(string(c))

@@ -288,7 +288,9 @@ func TestOfErasedUsersNoRowIsLeftInAnyTable(t *testing.T) {
 		}
 		(&house{Store: s, t: t}).sweep(u.UserID)
 	}
-	aboutNobody := []string{"api_keys", "embeddings", "erasures", "leases", "probe", "quarantine_counts", "secrets", "sqlite_sequence", "views"}
+	aboutNobody := []string{
+		"api_keys", "embeddings", "erasures", "leases", "probe", "quarantine_counts", "secrets", "sqlite_sequence", "tenant_usage", "tenants", "views",
+	}
 	look := func(c *sqlitestore.Conn) error {
 		var tables []string
 		err := c.Each("SELECT name FROM sqlite_schema WHERE type = 'table'", func(name any) error {

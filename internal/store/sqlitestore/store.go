@@ -141,7 +141,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
 		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
-		archive: &archive{c}, lock: lock, anchor: anchor,
+		archive: &archive{c},
+		lock:    lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil
