@@ -28,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test bench-clients test-integration test-containers docker clean
+.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -97,7 +97,7 @@ generate: ## the Go code of proto/, into api/, the page of settings, and the lic
 	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
-	@out="$$(gofmt -l bench cmd docs internal migrations tools/licenses)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l bench cmd docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
 	@go run ./tools/licenses | diff -q - internal/licenses/THIRD_PARTY_NOTICES >/dev/null || \
 		{ echo "internal/licenses is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
@@ -252,5 +252,14 @@ test-containers: ## compose up, the main job, down, and the tests of integration
 docker: ## the container image
 	docker build --build-arg VERSION="$(VERSION)" -t $(IMAGE) .
 
+release: ## binaries, archives, bills of materials and checksums of all systems, in dist/; TARGETS="linux/amd64 ..." for some
+	@VERSION="$(VERSION)" tools/release.sh
+
+release-check: ## two builds of TARGETS (linux/amd64), the second elsewhere and without a cache, give equal bytes
+	@VERSION="$(VERSION)" tools/release.sh check
+
+vuln: ## known vulnerabilities in what the program calls; VULN=optional where their database cannot be had
+	@tools/vuln/check.sh
+
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

@@ -12,7 +12,7 @@ DEBIAN=strata-stand-in/debian LABEL=strata.stand-in MONGOSH=2.12.0
 
 # name PATTERN: the name of an image as the files of the repository have it, so that it is written once.
 name() { sed -nE "s#^( *image:|FROM) ($1[^ ]+).*#\2#p" "$ROOT/docker-compose.yml" "$ROOT/Dockerfile" | head -n 1; }
-MONGODB=$(name mongo:) MILVUS=$(name milvusdb/milvus:) ELASTICSEARCH=$(name docker.elastic.co/) GOLANG=$(name golang:) DISTROLESS=$(name gcr.io/distroless/)
+MONGODB=$(name mongo:) MILVUS=$(name milvusdb/milvus:) ELASTICSEARCH=$(name docker.elastic.co/) GOLANG=$(name golang:)
 
 label() { docker image inspect -f "{{ index .Config.Labels \"$1\" }}" "$2" 2>/dev/null; }
 present() { docker image inspect "$1" >/dev/null 2>&1; }
@@ -63,9 +63,6 @@ debian() {
 of_golang() { go env GOVERSION; }
 fill_golang() { :; }
 
-of_distroless() { echo certificates, time zones, users; }
-fill_distroless() { :; }
-
 of_mongodb() { echo "SecantusDB $("$STATE/rust/bin/secantusd-rs" --version 2>/dev/null | grep -oE '[0-9][0-9a-z.-]+' | head -n 1), mongosh $MONGOSH, node $(node --version)"; }
 fill_mongodb() {
   local server=$STATE/rust/bin/secantusd-rs shell=$WORK/mongosh-$MONGOSH
@@ -94,7 +91,6 @@ fill_elasticsearch() {
 get_all() {
   : >"$LOG"
   get golang "$GOLANG"
-  get distroless "$DISTROLESS"
   get mongodb "$MONGODB"
   get milvus "$MILVUS"
   get elasticsearch "$ELASTICSEARCH"

@@ -20,10 +20,10 @@ import (
 	"strings"
 )
 
-// The program, and the systems that it is built for: what is linked differs.
-const program = "./cmd/strata"
+// The program, and the systems that it is released for: what is linked differs.
+const program = "github.com/stratamem/strata/cmd/strata"
 
-var systems = []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64"}
+var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 func main() {
 	if err := run(context.Background()); err != nil {
@@ -38,18 +38,25 @@ func run(ctx context.Context) error {
 		return err
 	}
 	var all []legal
+	var list []listed
+	var errs []error
 	for _, m := range slices.SortedFunc(maps.Values(modules), func(a, b *module) int { return cmp.Compare(a.path, b.path) }) {
 		texts, err := m.texts()
 		if err != nil {
 			return err
 		}
-		all = append(all, texts...)
+		ids, err := check(m.path, texts)
+		errs = append(errs, err)
+		all, list = append(all, texts...), append(list, listed{strings.TrimSpace(m.path + " " + m.version), ids})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	data, err := embedded()
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.Write(render(data, all))
+	_, err = os.Stdout.Write(render(data, list, all))
 	return err
 }
 
@@ -91,13 +98,15 @@ func linked(ctx context.Context) (map[string]*module, error) {
 // legal is one licence or notice.
 type legal struct {
 	of   string // module and version, and the folder inside it
+	file string // its name; "" for what elsewhere says
+	id   string // of the licence, where the text does not hold it but names it
 	text string
 }
 
 // elsewhere says what modules without a licence of their own are under.
-var elsewhere = map[string]string{
-	"github.com/milvus-io/milvus-proto/go-api/v2": "The module has no licence file. It is generated from the protocol files of Milvus (https://github.com/milvus-io/milvus),\n" +
-		"which is licensed to the LF AI & Data foundation under the Apache License, Version 2.0: see the text above.",
+var elsewhere = map[string]legal{
+	"github.com/milvus-io/milvus-proto/go-api/v2": {id: "Apache-2.0", text: "The module has no licence file. It is generated from the protocol files of Milvus (https://github.com/milvus-io/milvus),\n" +
+		"which is licensed to the LF AI & Data foundation under the Apache License, Version 2.0: see the text above."},
 }
 
 // isLegal says which files are to be shipped.
@@ -129,11 +138,12 @@ func (m *module) texts() ([]legal, error) {
 			if inside, err := filepath.Rel(m.root, dir); err == nil && inside != "." {
 				of += ", " + filepath.ToSlash(inside)
 			}
-			found = append(found, legal{of: of, text: tidy(text)})
+			found = append(found, legal{of: of, file: e.Name(), text: tidy(text)})
 		}
 	}
 	if said, ok := elsewhere[m.path]; ok && len(found) == 0 {
-		return []legal{{of: m.path + " " + m.version, text: said}}, nil
+		said.of = m.path + " " + m.version
+		return []legal{said}, nil
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("module %s has no licence in %s: see what it is under before it is shipped", m.path, m.root)
@@ -168,10 +178,19 @@ func embedded() (string, error) {
 
 const rule = "================================================================================"
 
-// render writes each text once, below all that it belongs to.
-func render(data string, all []legal) []byte {
+// listed is a module with its licences.
+type listed struct {
+	module   string
+	licences []string
+}
+
+// render lists the modules, and writes each text once, below all that it belongs to.
+func render(data string, list []listed, all []legal) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\nThe program holds the following software, under the licences below.\n", data)
+	fmt.Fprintf(&b, "%s\n\nThe program holds the following software, under the licences below.\n\n", data)
+	for _, l := range list {
+		fmt.Fprintf(&b, "  %-26s %s\n", strings.Join(l.licences, ", "), l.module)
+	}
 	owners := map[string][]string{}
 	var order []string
 	for _, l := range all {
