@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -15,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/template"
 )
 
@@ -27,7 +31,60 @@ func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildCont
 	if err != nil {
 		return nil, err
 	}
-	return contextProto(result, params.Explain)
+	out := contextProto(result, params.Explain)
+	if req.GetIncludeOriginal() {
+		if err := s.addOriginals(ctx, params.Ref, out, params.MaxBytes); err != nil {
+			return nil, err
+		}
+	}
+	out.Etag, err = etag(out)
+	out.AsOf = timeProto(result.AsOf)
+	return out, err
+}
+
+// addOriginals gives the recent messages of a structured context their originals, the latest first, while the context stays
+// within so many bytes.
+func (s *memoryServer) addOriginals(ctx context.Context, ref memory.SessionRef, out *memoryv1.BuildContextResponse, most int) error {
+	recent := map[int64]*memoryv1.Message{}
+	for _, section := range out.GetSections() {
+		for _, item := range section.GetItems() {
+			if section.GetKind() == memoryv1.SectionKind_SECTION_KIND_RECENT {
+				recent[item.GetSeq()] = item.GetMessage()
+			}
+		}
+	}
+	if len(recent) == 0 {
+		return nil
+	}
+	seqs := slices.Sorted(maps.Keys(recent))
+	first, before := seqs[0], seqs[len(seqs)-1]+1
+	room := most - proto.Size(out)
+	for before > first {
+		page, _, err := s.sessions.Messages(ctx, store.MessageQuery{
+			Ref: ref, After: first - 1, Before: before, NewestFirst: true, Limit: maxMessages, MaxBytes: maxReplyBytes, WithOriginal: true,
+		})
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return nil // they were erased since
+		}
+		for _, stored := range page {
+			before = stored.Seq
+			p, m := messageProto(stored), recent[stored.Seq]
+			if m == nil || p.GetOriginal() == nil || !proto.Equal(&memoryv1.Message{Parts: m.GetParts()}, &memoryv1.Message{Parts: p.GetParts()}) {
+				continue
+			}
+			if room -= proto.Size(p.GetOriginal()); room < 0 {
+				out.Degraded = append(out.Degraded, &memoryv1.Degradation{
+					Tier: "originals", Reason: "the reply has no room for those of messages up to the one of this seq: " + strconv.FormatInt(stored.Seq, 10),
+				})
+				return nil
+			}
+			m.Original = p.GetOriginal()
+		}
+	}
+	return nil
 }
 
 func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (service.ContextParams, error) {
@@ -54,6 +111,9 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		c.fault("instructions_template", "is set, and so are instructions; send one of them")
 	}
 	c.bytes("tools_json", len(p.Tools), maxTools)
+	if req.GetIncludeOriginal() && p.Render != assembly.RenderStructured {
+		c.fault("include_original", "is set, but only a structured context has messages; leave it out, or set render to structured")
+	}
 	return p, c.err()
 }
 
@@ -84,7 +144,8 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 	}
 }
 
-func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContextResponse, error) {
+// contextProto is the reply without its etag and its as_of, which the etag leaves out.
+func contextProto(r service.ContextResult, explain bool) *memoryv1.BuildContextResponse {
 	out := &memoryv1.BuildContextResponse{
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
@@ -116,10 +177,7 @@ func contextProto(r service.ContextResult, explain bool) (*memoryv1.BuildContext
 			Facts: int32(r.FactsScored), Embedder: r.Embedder,
 		}
 	}
-	var err error
-	out.Etag, err = etag(out)
-	out.AsOf = timeProto(r.AsOf)
-	return out, err
+	return out
 }
 
 func prefixProto(p assembly.Prefix) *memoryv1.StablePrefix {

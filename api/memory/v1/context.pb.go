@@ -1254,7 +1254,8 @@ type ContextItem struct {
 	Cut *TextRange `protobuf:"bytes,8,opt,name=cut,proto3" json:"cut,omitempty"`
 	// What it says: instructions, state as JSON, or a recalled text. Only in a STRUCTURED reply.
 	Text string `protobuf:"bytes,9,opt,name=text,proto3" json:"text,omitempty"`
-	// The message itself, for recent and pending ones. Only in a STRUCTURED reply.
+	// The message itself, for recent and pending ones. Only in a STRUCTURED reply. It has its original only where the request
+	// asks for it.
 	Message *Message `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
 	// How a recalled message was found. Only where explain asks for it.
 	Explanation *Explanation `protobuf:"bytes,11,opt,name=explanation,proto3" json:"explanation,omitempty"`

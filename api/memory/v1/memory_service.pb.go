@@ -452,9 +452,14 @@ type BuildContextRequest struct {
 	// The tools that the model is told of, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
 	// not part of the context: its tokens by the reply's counter, blanks between values left out, are kept free beside
 	// tool_schema_tokens.
-	ToolsJson     string `protobuf:"bytes,17,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ToolsJson string `protobuf:"bytes,17,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
+	// Whether recent messages have their originals, for agents that send providers their own items back; only where render is
+	// STRUCTURED. One that the context has not as it was recorded has none: the policy cleared a result of it, or a call of it
+	// is unanswered. Where the reply has no room for all, those of the latest messages stand in it, and degraded names the tier
+	// originals.
+	IncludeOriginal bool `protobuf:"varint,18,opt,name=include_original,json=includeOriginal,proto3" json:"include_original,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *BuildContextRequest) Reset() {
@@ -604,6 +609,13 @@ func (x *BuildContextRequest) GetToolsJson() string {
 		return x.ToolsJson
 	}
 	return ""
+}
+
+func (x *BuildContextRequest) GetIncludeOriginal() bool {
+	if x != nil {
+		return x.IncludeOriginal
+	}
+	return false
 }
 
 // BuildContextResponse is the context of the next model call.
@@ -2166,7 +2178,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" \x01(\bR\x10stepLimitReached\x12.\n" +
 	"\bfindings\x18\a \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x17\n" +
 	"\aturn_no\x18\b \x01(\x03R\x06turnNo\x12\x1a\n" +
-	"\breplayed\x18\t \x01(\bR\breplayed\"\xaf\x05\n" +
+	"\breplayed\x18\t \x01(\bR\breplayed\"\xda\x05\n" +
 	"\x13BuildContextRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -2187,7 +2199,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x15instructions_template\x18\x0f \x01(\tR\x14instructionsTemplate\x125\n" +
 	"\tvariables\x18\x10 \x01(\v2\x17.google.protobuf.StructR\tvariables\x12\x1d\n" +
 	"\n" +
-	"tools_json\x18\x11 \x01(\tR\ttoolsJson\"\xbe\x05\n" +
+	"tools_json\x18\x11 \x01(\tR\ttoolsJson\x12)\n" +
+	"\x10include_original\x18\x12 \x01(\bR\x0fincludeOriginal\"\xbe\x05\n" +
 	"\x14BuildContextResponse\x12.\n" +
 	"\bsections\x18\x01 \x03(\v2\x12.memory.v1.SectionR\bsections\x12\x1c\n" +
 	"\trendering\x18\x02 \x01(\tR\trendering\x12-\n" +

@@ -102,6 +102,16 @@ def test_a_long_session_is_cut_to_its_budget(memory: StrataMemory) -> None:
     assert got == memory.get_all()[-len(got) :]
 
 
+def test_a_call_that_nobody_answered_does_not_come_back_from_get(memory: StrataMemory) -> None:
+    call = ChatMessage(
+        role=MessageRole.ASSISTANT, blocks=[TextBlock(text="I look"), ToolCallBlock(tool_call_id="c", tool_name="f", tool_kwargs={})]
+    )
+    memory.put_messages([*said("a"), call, *said("never mind")])
+    assert [m.content for m in memory.get()] == ["a", "I look", "never mind"]
+    assert not any(isinstance(b, ToolCallBlock) for m in memory.get() for b in m.blocks)
+    assert memory.get_all()[1] == call
+
+
 def test_what_others_recorded_is_there_too(memory: StrataMemory, client: Client, user: str) -> None:
     call = {
         "role": "assistant",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from histories import KINDS, Draw
 
-from stratamem import Client, messages, v1
+from stratamem import Client, _memory, messages, v1
 
 EACH = 125  # of four kinds: 500 histories
 
@@ -112,6 +112,18 @@ def test_a_message_of_another_provider_is_made_of_its_parts() -> None:
     anthropic = messages.read_all([{"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]}])
     (item,) = messages.write(anthropic, messages.OPENAI_RESPONSES)
     assert item == {"type": "function_call", "call_id": "t", "name": "f", "arguments": '{"a": 1}'}
+
+
+def test_the_short_form_of_the_service_is_read_too() -> None:
+    assert messages.text_of(messages.read({"role": "user", "text": "hi"})[0]) == "hi"
+
+
+def test_a_text_is_ours_only_where_it_is_the_block_alone() -> None:
+    block = "<strata-memory-0123456789abcdef>\nData\n</strata-memory-0123456789abcdef>"
+    assert _memory.is_ours(block)
+    assert _memory.is_ours(f"{block}\n{block}\n")
+    for text in ("", "hi", f"{block} and what is that?", f"why {block}", "<strata-memory-0123456789abcdef>", ["hi"], None):
+        assert not _memory.is_ours(text)
 
 
 def test_an_object_of_an_sdk_is_read_by_what_is_set_in_it() -> None:

@@ -13,8 +13,8 @@ _BESIDE_MESSAGES = 50
 _BESIDE_BYTES = 16 << 10
 _QUERY_BYTES = 60 << 10
 
+_CONTEXT = re.compile(r"<strata-context-([0-9a-f]{16})>\n(.*?)</strata-context-\1>", re.DOTALL)
 _FENCED = re.compile(r"<(strata-(?:memory|state)-[0-9a-f]{16})>\n.*?</\1>", re.DOTALL)
-_OURS = re.compile(r"\s*<strata-(?:context|memory|state)-[0-9a-f]{16}>")
 
 
 def request(user_id: str, session_id: str, query: str, beside: Iterable[Any], summary: bool, **fields: Any) -> v1.BuildContextRequest:
@@ -35,13 +35,17 @@ def request(user_id: str, session_id: str, query: str, beside: Iterable[Any], su
 
 
 def block(reply: v1.BuildContextResponse) -> str:
-    """What stands within the fences of memory and state; "" where nothing is known. Content cannot close a fence."""
-    return "\n".join(m.group(0) for m in _FENCED.finditer(reply.rendering))
+    """What stands within the fences of memory and state; "" where nothing is known. Content cannot close a fence, and what stands
+    after the context, which are the agent's own messages, is none of it whatever it says."""
+    context = _CONTEXT.match(reply.rendering)
+    if context is None:
+        return ""
+    return "\n".join(m.group(0) for m in _FENCED.finditer(context.group(2)) if m.group(1).endswith(context.group(1)))
 
 
 def is_ours(text: Any) -> bool:
-    """Whether a text is a block that memory put into a prompt."""
-    return isinstance(text, str) and _OURS.match(text) is not None
+    """Whether a text is a block that memory put into a prompt, and nothing else."""
+    return isinstance(text, str) and text.startswith("<strata-") and not _FENCED.sub("", text).strip()
 
 
 def cut(text: str, size: int) -> str:

@@ -58,29 +58,13 @@ class StrataMemory(BaseMemory):
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """The session's latest messages, with what helps with the input; with the user's last words where it is not given."""
         client = self._sync()
-        context = client.build_context(self.user_id, self.session_id, input or "", render=v1.RENDER_TEXT)
-        wanted = _recent(context)
-        found: list[v1.Message] = []
-        if wanted:
-            for m in client.messages(self.user_id, self.session_id, newest_first=True, include_original=True):
-                if m.id in wanted:
-                    found.append(m)
-                if m.seq <= min(wanted.values()):
-                    break
-        return _with(_memory.block(context), _read_all(found[::-1]))
+        said = _recent(client.build_context(self.user_id, self.session_id, input or "", include_original=True))
+        return _with(client.recall(self.user_id, self.session_id, input or "", beside=said, summary=True), _read_all(said))
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         client = self._loops.client()
-        context = await client.build_context(self.user_id, self.session_id, input or "", render=v1.RENDER_TEXT)
-        wanted = _recent(context)
-        found: list[v1.Message] = []
-        if wanted:
-            async for m in client.messages(self.user_id, self.session_id, newest_first=True, include_original=True):
-                if m.id in wanted:
-                    found.append(m)
-                if m.seq <= min(wanted.values()):
-                    break
-        return _with(_memory.block(context), _read_all(found[::-1]))
+        said = _recent(await client.build_context(self.user_id, self.session_id, input or "", include_original=True))
+        return _with(await client.recall(self.user_id, self.session_id, input or "", beside=said, summary=True), _read_all(said))
 
     def get_all(self) -> list[ChatMessage]:
         """All messages of the session, without what is known besides."""
@@ -138,9 +122,9 @@ class StrataMemory(BaseMemory):
         return self._client
 
 
-def _recent(context: v1.BuildContextResponse) -> dict[str, int]:
-    """The seqs of the messages that the context has verbatim, by their ids."""
-    return {i.message_id: i.seq for s in context.sections if s.kind == v1.SECTION_KIND_RECENT for i in s.items}
+def _recent(context: v1.BuildContextResponse) -> list[v1.Message]:
+    """The messages that the context has verbatim. One that it has not as it was recorded has no original, and is made of its parts."""
+    return [i.message for s in context.sections if s.kind == v1.SECTION_KIND_RECENT for i in s.items]
 
 
 def _with(block: str, said: list[ChatMessage]) -> list[ChatMessage]:

@@ -148,7 +148,7 @@ def _read_message(body: Mapping[str, Any]) -> list[v1.Message]:
         if isinstance(body.get(key), str) and body[key]:
             m.parts.append(v1.Part(reasoning=v1.Reasoning(text=clean(body[key]))))
             break
-    m.parts.extend(_parts(body.get("content")))
+    m.parts.extend(_parts(body.get("content", body.get("text"))))  # text is the service's own short form
     m.parts.extend(texts(body.get("refusal")))
     if body.get("function_call"):  # OpenAI's older form, which has no id that a result could name
         m.parts.append(opaque("openai.function_call"))

@@ -92,7 +92,7 @@ class RecordResponse(_message.Message):
     def __init__(self, message_ids: _Optional[_Iterable[str]] = ..., first_seq: _Optional[int] = ..., last_seq: _Optional[int] = ..., deduplicated_ids: _Optional[_Iterable[str]] = ..., state_revision: _Optional[int] = ..., steps_since_user: _Optional[int] = ..., step_limit_reached: bool = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., turn_no: _Optional[int] = ..., replayed: bool = ...) -> None: ...
 
 class BuildContextRequest(_message.Message):
-    __slots__ = ("user_id", "session_id", "query", "pending", "instructions", "profile", "overrides", "render", "model", "reserve_output_tokens", "tool_schema_tokens", "as_of", "explain", "fresh", "instructions_template", "variables", "tools_json")
+    __slots__ = ("user_id", "session_id", "query", "pending", "instructions", "profile", "overrides", "render", "model", "reserve_output_tokens", "tool_schema_tokens", "as_of", "explain", "fresh", "instructions_template", "variables", "tools_json", "include_original")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +110,7 @@ class BuildContextRequest(_message.Message):
     INSTRUCTIONS_TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     VARIABLES_FIELD_NUMBER: _ClassVar[int]
     TOOLS_JSON_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ORIGINAL_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     session_id: str
     query: str
@@ -127,7 +128,8 @@ class BuildContextRequest(_message.Message):
     instructions_template: str
     variables: _struct_pb2.Struct
     tools_json: str
-    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., pending: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., instructions: _Optional[str] = ..., profile: _Optional[str] = ..., overrides: _Optional[_Union[_context_pb2.ContextOverrides, _Mapping]] = ..., render: _Optional[_Union[_context_pb2.Render, str]] = ..., model: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., tool_schema_tokens: _Optional[int] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: bool = ..., fresh: _Optional[_Union[_context_pb2.Freshness, _Mapping]] = ..., instructions_template: _Optional[str] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., tools_json: _Optional[str] = ...) -> None: ...
+    include_original: bool
+    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., pending: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., instructions: _Optional[str] = ..., profile: _Optional[str] = ..., overrides: _Optional[_Union[_context_pb2.ContextOverrides, _Mapping]] = ..., render: _Optional[_Union[_context_pb2.Render, str]] = ..., model: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., tool_schema_tokens: _Optional[int] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: bool = ..., fresh: _Optional[_Union[_context_pb2.Freshness, _Mapping]] = ..., instructions_template: _Optional[str] = ..., variables: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., tools_json: _Optional[str] = ..., include_original: bool = ...) -> None: ...
 
 class BuildContextResponse(_message.Message):
     __slots__ = ("sections", "rendering", "usage", "coverage", "watermarks", "omitted", "degraded", "steps_since_user", "as_of", "etag", "retrieval", "step_limit_reached", "cleared", "embedder", "stable_prefix")
