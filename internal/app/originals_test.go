@@ -44,7 +44,7 @@ func TestContextsWithOriginals(t *testing.T) {
 		}
 		without := h.context(t, ask("s", func(r *memoryv1.BuildContextRequest) { r.IncludeOriginal = false }))
 		if len(originals(without)) != 0 || without.GetEtag() == got.GetEtag() {
-			t.Errorf("a context that was not asked for originals has %v and etag %s; the other's is %s", originals(without), without.GetEtag(), got.GetEtag())
+			t.Errorf("a context that was not asked for originals has %v, and its etag is that of the other", originals(without))
 		}
 	})
 	t.Run("a message of which a call is left out has none", func(t *testing.T) {

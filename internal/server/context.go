@@ -72,13 +72,13 @@ func (s *memoryServer) addOriginals(ctx context.Context, ref memory.SessionRef, 
 		for _, stored := range page {
 			before = stored.Seq
 			p, m := messageProto(stored), recent[stored.Seq]
-			if m == nil || p.GetOriginal() == nil || !proto.Equal(&memoryv1.Message{Parts: m.GetParts()}, &memoryv1.Message{Parts: p.GetParts()}) {
+			asRecorded := proto.Equal(&memoryv1.Message{Parts: m.GetParts()}, &memoryv1.Message{Parts: p.GetParts()})
+			if m == nil || p.GetOriginal() == nil || !asRecorded {
 				continue
 			}
 			if room -= proto.Size(p.GetOriginal()); room < 0 {
-				out.Degraded = append(out.Degraded, &memoryv1.Degradation{
-					Tier: "originals", Reason: "the reply has no room for those of messages up to the one of this seq: " + strconv.FormatInt(stored.Seq, 10),
-				})
+				reason := "the reply has no room for those of messages up to seq " + strconv.FormatInt(stored.Seq, 10)
+				out.Degraded = append(out.Degraded, &memoryv1.Degradation{Tier: "originals", Reason: reason})
 				return nil
 			}
 			m.Original = p.GetOriginal()
