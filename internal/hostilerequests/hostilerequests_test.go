@@ -41,6 +41,7 @@ func TestAReplyOfTheServersFaultIsAFault(t *testing.T) {
 	of := func(code int, kind string) *http.Response {
 		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {kind}}}
 	}
+	//nolint:bodyclose // these replies have no body to close
 	for name, c := range map[string]struct {
 		res   *http.Response
 		body  string

@@ -83,16 +83,22 @@ func TestOverBudget(t *testing.T) {
 		{"zero is no limit", limits.Limits{limits.TenantTokens: 0}, limits.Spent{DayTokens: 5}, limits.Over{}},
 		{"below the limit nothing is over", limits.Limits{limits.TenantTokens: 5}, limits.Spent{DayTokens: 4}, limits.Over{}},
 		{
-			"at the limit it is, until the day ends", limits.Limits{limits.TenantTokens: 5},
-			limits.Spent{DayTokens: 5}, limits.Over{Limit: limits.TenantTokens, Value: 5, Until: day},
+			"at the limit it is, until the day ends",
+			limits.Limits{limits.TenantTokens: 5},
+			limits.Spent{DayTokens: 5},
+			limits.Over{Limit: limits.TenantTokens, Value: 5, Until: day},
 		},
 		{
-			"the cost of a day holds until it ends", limits.Limits{limits.TenantDayCost: .5},
-			limits.Spent{DayCost: .5}, limits.Over{Limit: limits.TenantDayCost, Value: .5, Until: day},
+			"the cost of a day holds until it ends",
+			limits.Limits{limits.TenantDayCost: .5},
+			limits.Spent{DayCost: .5},
+			limits.Over{Limit: limits.TenantDayCost, Value: .5, Until: day},
 		},
 		{
-			"of several limits the one that lasts longest is named", limits.Limits{limits.TenantDayCost: 1, limits.TenantMonthCost: 2},
-			limits.Spent{DayCost: 3, MonthCost: 3}, limits.Over{Limit: limits.TenantMonthCost, Value: 2, Until: month},
+			"of several limits the one that lasts longest is named",
+			limits.Limits{limits.TenantDayCost: 1, limits.TenantMonthCost: 2},
+			limits.Spent{DayCost: 3, MonthCost: 3},
+			limits.Over{Limit: limits.TenantMonthCost, Value: 2, Until: month},
 		},
 	} {
 		t.Run(c.promise, func(t *testing.T) {
