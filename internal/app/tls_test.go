@@ -103,7 +103,7 @@ func (h *harness) listed(t *testing.T, c *tls.Config, header http.Header) (code 
 	defer client.CloseIdleConnections()
 	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+h.app.Addr()+"/v1/users/ada/sessions", nil))(t)
 	r.Header = header
-	reply := must(client.Do(r))(t)
+	reply := must(client.Do(r))(t) //nolint:bodyclose // it is, below
 	defer func() { _ = reply.Body.Close() }()
 	return reply.StatusCode, string(must(io.ReadAll(reply.Body))(t))
 }
