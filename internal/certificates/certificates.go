@@ -31,7 +31,7 @@ type Server struct {
 	files  Files
 	log    *slog.Logger
 	read   contents
-	said   string // what was logged of files that cannot be used; "" once they can
+	said   string                     // what was logged of files that cannot be used; "" once they can
 	config atomic.Pointer[tls.Config] // of the last files that could be used
 }
 
