@@ -63,7 +63,7 @@ func (a *App) verifiers() (auth.Chain, error) {
 		return all, nil
 	}
 	var err error
-	a.tls, err = certificates.Open(certificates.Files{Cert: a.cfg.TLSCert, Key: a.cfg.TLSKey, ClientCA: a.cfg.TLSClientCA})
+	a.tls, err = certificates.Open(certificates.Files{Cert: a.cfg.TLSCert, Key: a.cfg.TLSKey, ClientCA: a.cfg.TLSClientCA}, a.log)
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert: %w", err)
 	}

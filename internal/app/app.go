@@ -503,6 +503,9 @@ func (a *App) Run(ctx context.Context) error {
 	for _, f := range a.feeders {
 		loops = append(loops, f.Run)
 	}
+	if a.tls != nil {
+		loops = append(loops, a.tls.Run)
+	}
 	for _, loop := range loops {
 		g.Go(func() error { return a.keep(ctx, loop) })
 	}
@@ -553,9 +556,6 @@ func (a *App) close() error {
 	}
 	if a.models != nil {
 		a.models.close()
-	}
-	if a.tls != nil {
-		a.tls.Close()
 	}
 	if a.traces != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), traceFlush)

@@ -2,92 +2,138 @@
 package certificates
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc/credentials/tls/certprovider"
-	"google.golang.org/grpc/credentials/tls/certprovider/pemfile"
 )
 
-// refresh is how long a changed file may go unnoticed.
-const refresh = 10 * time.Second
+// lookEvery is how long a changed file may go unnoticed.
+const lookEvery = 10 * time.Second
 
 // Files are PEM files.
 type Files struct {
-	Cert, Key string // the server's chain and its private key, in one directory, so that both are replaced at once
+	Cert, Key string // the server's chain and its private key
 	ClientCA  string // who may sign clients' certificates; "" where none is asked for
-	// Refresh is how often the files are looked at; 10 s when 0.
-	Refresh time.Duration
 }
 
 // Server is a server's side of TLS. Changed files count for new connections; files that cannot be used leave what was used before.
+//
+// It reads the files by itself: the provider of gRPC (credentials/tls/certprovider/pemfile) writes a private key that does not belong to
+// its certificate into gRPC's log, which is how files look in the midst of a renewal.
 type Server struct {
-	files certprovider.Provider
-	asks  bool // for clients' certificates
+	files  Files
+	log    *slog.Logger
+	read   contents
+	said   string                     // what was logged of files that cannot be used; "" once they can
+	config atomic.Pointer[tls.Config] // of the last files that could be used
 }
 
-// Open reads the files. Its error names the file that cannot be used.
-func Open(f Files) (*Server, error) {
-	if err := f.check(); err != nil {
+// contents are those of the files when they were last read.
+type contents struct{ cert, key, clientCA []byte }
+
+func (c contents) equal(other contents) bool {
+	return bytes.Equal(c.cert, other.cert) && bytes.Equal(c.key, other.key) && bytes.Equal(c.clientCA, other.clientCA)
+}
+
+// Open reads the files. Its error names the file that cannot be used. Run follows them.
+func Open(f Files, log *slog.Logger) (*Server, error) {
+	s := &Server{files: f, log: log}
+	read, err := f.read()
+	if err != nil {
 		return nil, err
 	}
-	if f.Refresh == 0 {
-		f.Refresh = refresh
-	}
-	provider, err := pemfile.NewProvider(pemfile.Options{
-		CertFile: f.Cert, KeyFile: f.Key, RootFile: f.ClientCA, RefreshDuration: f.Refresh,
-	})
+	config, err := f.config(read)
 	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", f.Cert, err)
+		return nil, err
 	}
-	return &Server{files: provider, asks: f.ClientCA != ""}, nil
+	s.read = read
+	s.config.Store(config)
+	return s, nil
 }
 
-// check reads the files once: what watches them reports what is wrong to its log alone.
-func (f Files) check() error {
-	if _, err := tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
-		return fmt.Errorf("read the certificate %s with the key %s: %w", f.Cert, f.Key, err)
+func (f Files) read() (c contents, err error) {
+	if c.cert, err = os.ReadFile(f.Cert); err != nil {
+		return c, fmt.Errorf("read the certificate: %w", err)
+	}
+	if c.key, err = os.ReadFile(f.Key); err != nil {
+		return c, fmt.Errorf("read the certificate's key: %w", err)
 	}
 	if f.ClientCA == "" {
-		return nil
+		return c, nil
 	}
-	pem, err := os.ReadFile(f.ClientCA)
-	if err != nil {
-		return fmt.Errorf("read the certificates that may sign clients' ones: %w", err)
-	}
-	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return errors.New("there is no certificate in " + f.ClientCA + ": it holds PEM of those that may sign clients' ones")
-	}
-	return nil
-}
-
-// Close stops following the files.
-func (s *Server) Close() { s.files.Close() }
-
-// Config is the configuration for a listener. HTTP/2 and HTTP/1.1 are offered, TLS from 1.2 on.
-func (s *Server) Config() *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			return s.config(hello.Context())
-		},
-	}
-}
-
-// config is of the files as they are now.
-func (s *Server) config(ctx context.Context) (*tls.Config, error) {
-	material, err := s.files.KeyMaterial(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate: %w", err)
-	}
-	c := &tls.Config{Certificates: material.Certs, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
-	if s.asks { // a client without one may have another credential
-		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, material.Roots
+	if c.clientCA, err = os.ReadFile(f.ClientCA); err != nil {
+		return c, fmt.Errorf("read the certificates that may sign clients' ones: %w", err)
 	}
 	return c, nil
+}
+
+// config is TLS from 1.2 on, with HTTP/2 and HTTP/1.1. Its errors have no word of the files' contents.
+func (f Files) config(c contents) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(c.cert, c.key)
+	if err != nil {
+		return nil, fmt.Errorf("use the certificate %s with the key %s: %w", f.Cert, f.Key, err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
+	if f.ClientCA == "" {
+		return config, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(c.clientCA) {
+		return nil, errors.New("there is no certificate in " + f.ClientCA + ": it holds PEM of those that may sign clients' ones")
+	}
+	config.ClientAuth, config.ClientCAs = tls.VerifyClientCertIfGiven, pool // a client without one may have another credential
+	return config, nil
+}
+
+// Run follows the files until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			s.look(ctx)
+		}
+	}
+}
+
+// look takes over files that changed and can be used. Of those that cannot be used the log says once what is wrong.
+func (s *Server) look(ctx context.Context) {
+	read, err := s.files.read()
+	if err == nil && read.equal(s.read) {
+		s.said = ""
+		return
+	}
+	var config *tls.Config
+	if err == nil {
+		config, err = s.files.config(read)
+	}
+	if err != nil && err.Error() == s.said {
+		return
+	}
+	if err != nil {
+		s.said = err.Error()
+		s.log.WarnContext(ctx, "changed certificates cannot be used: those of before still count", "error", err)
+		return
+	}
+	s.read, s.said = read, ""
+	s.config.Store(config)
+	s.log.InfoContext(ctx, "changed certificates count for new connections", "certificate", s.files.Cert)
+}
+
+// Config is the configuration for a listener.
+func (s *Server) Config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config.Load(), nil },
+	}
 }

@@ -24,7 +24,7 @@ type Config struct {
 	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure or where auth is required."`
 	Auth           string        `name:"auth" default:"none" enum:"none,required" help:"Who may call: none (everybody who reaches the port, which is this machine alone) or required (who sends the token of a key: see strata keys; then the server may listen beyond loopback)."`
 	TLSCert        string        `name:"tls-cert" placeholder:"PATH" help:"The PEM file with the server's certificate and its chain. With it the port speaks TLS alone. A changed file counts within 10 s for new connections; one that cannot be used leaves the old one."`
-	TLSKey         string        `name:"tls-key" placeholder:"PATH" help:"The PEM file with the certificate's private key, in the same directory."`
+	TLSKey         string        `name:"tls-key" placeholder:"PATH" help:"The PEM file with the certificate's private key. Both are used once they belong together."`
 	TLSClientCA    string        `name:"tls-client-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign clients' ones. Clients with one of the names in client-certificates need no token then."`
 	JWTIssuer      string        `name:"jwt-issuer" placeholder:"URL" help:"The issuer of JSON Web Tokens that may call, as their claim iss names it. Asked for its keys by OpenID Connect discovery, unless jwt-keys says where they are. Needs auth required."`
 	JWTAudience    string        `name:"jwt-audience" placeholder:"NAME" help:"What the claim aud of a token must hold. Required with jwt-issuer."`

@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,8 +27,6 @@ func (c Config) checkTLS(fs *faults) {
 	switch {
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		fs.add("tls-cert", "a certificate and its key belong together: set tls-cert and tls-key, or neither")
-	case filepath.Dir(c.TLSCert) != filepath.Dir(c.TLSKey):
-		fs.add("tls-key", "%q is not in the directory of tls-cert: put both into one, where they are replaced together", c.TLSKey)
 	case c.TLSClientCA != "" && c.TLSCert == "":
 		fs.add("tls-client-ca", "clients have certificates over TLS alone: set tls-cert and tls-key too")
 	}
