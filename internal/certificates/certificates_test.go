@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,28 @@ func (r renewal) served(s *Server) string {
 	return c.Certificates[0].Leaf.Subject.CommonName
 }
 
+// lines are a log that is written and read at once.
+type lines struct {
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written.Write(p)
+}
+
+// take returns what was written since the last time.
+func (l *lines) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.written.String()
+	l.written.Reset()
+	return text
+}
+
 func TestFilesAreFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRenewal(t)
@@ -74,7 +97,7 @@ func TestFilesAreFollowed(t *testing.T) {
 		r.write(r.Cert, first)
 		r.write(r.Key, firstKey)
 		r.write(r.ClientCA, first)
-		var log bytes.Buffer
+		var log lines
 		s, err := Open(r.Files, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 		if err != nil {
 			t.Fatal(err)
@@ -83,10 +106,10 @@ func TestFilesAreFollowed(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
 		looked := func() string { // what the log says after the files were looked at
-			log.Reset()
+			log.take()
 			time.Sleep(lookEvery)
 			synctest.Wait()
-			return log.String()
+			return log.take()
 		}
 		if said := looked(); said != "" {
 			t.Errorf("files that did not change are logged: %s", said)
