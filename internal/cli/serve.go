@@ -142,7 +142,11 @@ func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	if token := a.FirstKey(); token != "" {
 		fmt.Fprintf(w, "\nthe first key, of an admin; its token is stored nowhere and shown once:\n%s\n", token)
 	}
-	fmt.Fprintf(w, "\ntry  strata record ada s1 \"I am vegan\" --server %s\nstop with Ctrl-C\n", a.Addr())
+	server := a.Addr()
+	if cfg.TLSCert != "" {
+		server = "https://" + server
+	}
+	fmt.Fprintf(w, "\ntry  strata record ada s1 \"I am vegan\" --server %s\nstop with Ctrl-C\n", server)
 }
 
 // absolute is the full path of a file, for people who run the server from elsewhere.

@@ -163,7 +163,9 @@ func seenOf(ctx context.Context, s *running) (seen int, err error) {
 }
 
 // swept waits until the job is applied; first is when it was swept once.
-func swept(ctx context.Context, s *running, on sweeping, job *memoryv1.Job, begin time.Time) (first time.Duration, done *memoryv1.Job, err error) {
+func swept(
+	ctx context.Context, s *running, on sweeping, job *memoryv1.Job, begin time.Time,
+) (first time.Duration, done *memoryv1.Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
 	work := memoryv1.NewWorkServiceClient(s.conn)
