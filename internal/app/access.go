@@ -67,12 +67,12 @@ func (a *App) verifiers() (auth.Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert: %w", err)
 	}
-	names := auth.Certificates{}
+	names := map[string]auth.Principal{}
 	for name, rule := range a.cfg.ClientCertificates {
 		names[name] = rule.Principal()
 	}
 	if len(names) > 0 {
-		all = append(all, names)
+		all = append(all, auth.NewCertificates(names, a.store.Now))
 	}
 	return all, nil
 }

@@ -238,12 +238,28 @@ type desk struct {
 	admin string
 }
 
+// tokensOf are tokens of the issuer, by kind and role, of the tenant of the right keys.
+func tokensOf(t *testing.T, i *issuer, roles []string) map[string]string {
+	t.Helper()
+	all, own := map[string]string{}, map[string]any{"org": map[string]any{"id": auth.DefaultTenant}}
+	for _, role := range roles {
+		all["right token "+role] = i.token(t, i.claims("ada", role, own))
+		own["exp"] = time.Now().Add(-time.Minute).Unix()
+		all["expired token "+role] = i.token(t, i.claims("ada", role, own))
+		delete(own, "exp")
+	}
+	return all
+}
+
 // openDesk starts a server that wants keys, with its first one. Its stores are those that change names.
 func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 	t.Helper()
 	var h *harness
 	change := func(c *config.Config) {
 		c.Auth, c.BootstrapKey = config.AuthRequired, true
+		if o.issuer != nil {
+			o.issuer.use(c)
+		}
 	}
 	if o.backends {
 		h = onBackends(t, change).harness
@@ -253,7 +269,10 @@ func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 	return &desk{grpcDoor{h.conn}, t, h.app.FirstKey()}, h
 }
 
-type appOptions struct{ backends bool }
+type appOptions struct {
+	backends bool
+	issuer   *issuer // whose tokens count too; nil for none
+}
 
 func (d *desk) ask(method string, req, into proto.Message) {
 	d.t.Helper()
@@ -297,13 +316,14 @@ func (d httpDoor) call(ctx context.Context, method, token string, req proto.Mess
 
 // TestAccess tries every method with every role and every kind of credential at a door. What a cell must be says the page.
 func TestAccess(t *testing.T) {
-	d, h := openDesk(t, appOptions{})
-	t.Run("gRPC", func(t *testing.T) { testAccess(t, &desk{grpcDoor{h.conn}, t, d.admin}, h) })
-	for i, e := range h.entrances()[1:] {
+	i := newIssuer(t)
+	d, h := openDesk(t, appOptions{issuer: i})
+	t.Run("gRPC", func(t *testing.T) { testAccess(t, &desk{grpcDoor{h.conn}, t, d.admin}, h, i) })
+	for n, e := range h.entrances()[1:] {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			d, h := openDesk(t, appOptions{})
-			testAccess(t, &desk{httpDoor{grpcDoor{h.conn}, h.entrances()[1+i]}, t, d.admin}, h)
+			d, h := openDesk(t, appOptions{issuer: i})
+			testAccess(t, &desk{httpDoor{grpcDoor{h.conn}, h.entrances()[1+n]}, t, d.admin}, h, i)
 		})
 	}
 	t.Run("neither a token nor its secret nor its hash is in the log", func(t *testing.T) {
@@ -316,12 +336,12 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-func testAccess(t *testing.T, d *desk, h *harness) {
+func testAccess(t *testing.T, d *desk, h *harness, of *issuer) {
 	cells := permissions(t)
 	now := time.Now()
 	roles := []string{"agent", "user", "operator", "admin"}
 	refusedBytes := map[string][]byte{} // by method: what the first refused credential was told
-	tokens := map[string]string{}
+	tokens := tokensOf(t, of, roles)
 	for _, role := range roles {
 		bound := ""
 		if role == "user" {
@@ -366,7 +386,7 @@ func testAccess(t *testing.T, d *desk, h *harness) {
 			tried++
 		}
 		for _, role := range roles {
-			for _, kind := range []string{"expired ", "revoked ", "suspended "} {
+			for _, kind := range []string{"expired ", "revoked ", "suspended ", "expired token "} {
 				s := &steps{door: d.accessDoor, token: tokens[kind+role], user: "ada"}
 				_, err := s.take(t, i)
 				wantRefused(t, step.method, kind+role, err, refusedBytes)
@@ -389,17 +409,20 @@ func testAccess(t *testing.T, d *desk, h *harness) {
 				t.Errorf("%s by the %s of another tenant returned what is not its own:\n%s", step.method, role, told)
 			}
 			if step.method != "UserService/EraseUser" && step.method != "MemoryService/DeleteSession" {
-				s = &steps{door: d.accessDoor, token: tokens["right "+role], user: "ada", fact: witness.fact, canary: "canaryofadas"}
-				if strings.Contains(step.method, "Delete") || strings.Contains(step.method, "Pop") { // of a fact, or messages, there are few
-					s.fact, s.canary = "no-such-fact", "x"
-				}
-				told, err := s.take(t, i)
-				wantAllowed(t, step.method, "right "+role, cell[role] != "–", role, aboutUser, err)
-				if role == "operator" && (strings.Contains(told, "canaryofadas") || strings.Contains(told, `"ada"`)) {
-					t.Errorf("%s told an operator of ada:\n%s", step.method, told)
+				for _, kind := range []string{"right ", "right token "} {
+					s = &steps{door: d.accessDoor, token: tokens[kind+role], user: "ada", fact: witness.fact, canary: "canaryofadas"}
+					if strings.Contains(step.method, "Delete") || strings.Contains(step.method, "Pop") { // of a fact, or messages, there are few
+						s.fact, s.canary = "no-such-fact", "x"
+					}
+					told, err := s.take(t, i)
+					wantAllowed(t, step.method, kind+role, cell[role] != "–", role, aboutUser, err)
+					if role == "operator" && (strings.Contains(told, "canaryofadas") || strings.Contains(told, `"ada"`)) {
+						t.Errorf("%s told an operator of ada:\n%s", step.method, told)
+					}
+					tried++
 				}
 			}
-			tried += 2
+			tried++
 		}
 	}
 	list := slices.IndexFunc(walk, func(s struct{ method, request string }) bool { return s.method == "WorkService/ListJobs" })

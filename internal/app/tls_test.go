@@ -218,6 +218,35 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 	}
 }
 
+// TestAccessByCertificates: what a role may do does not depend on how its bearer is known.
+func TestAccessByCertificates(t *testing.T) {
+	t.Parallel()
+	a, dir, roles := newAuthority(t), t.TempDir(), []string{"agent", "user", "operator", "admin"}
+	h := startOn(t, filepath.Join(dir, "strata.db"), func(c *config.Config) {
+		a.files(t, dir, "server")(c)
+		c.Auth, c.ClientCertificates = config.AuthRequired, map[string]config.ClientCertificate{"user": {Tenant: "default", Role: "user", User: "ada"}}
+		for _, role := range []string{"agent", "operator", "admin"} {
+			c.ClientCertificates[role] = config.ClientCertificate{Tenant: "default", Role: role}
+		}
+	})
+	doors, cells := map[string]grpcDoor{}, permissions(t)
+	for _, role := range append(roles, "mallory") {
+		conn := must(grpc.NewClient(h.app.Addr(), grpc.WithTransportCredentials(credentials.NewTLS(a.client(t, role)))))(t)
+		t.Cleanup(func() { _ = conn.Close() })
+		doors[role] = grpcDoor{conn}
+	}
+	refused := map[string][]byte{}
+	for i, step := range walk {
+		aboutUser := cells[step.method]["about"] == "a user" && step.method != "UserService/ImportUser" && strings.Contains(step.request, "$user")
+		for _, role := range roles {
+			_, err := (&steps{door: doors[role], user: "ada", canary: "x"}).take(t, i)
+			wantAllowed(t, step.method, "certificate of "+role, cells[step.method][role] != "–", role, aboutUser, err)
+		}
+		_, err := (&steps{door: doors["mallory"], user: "ada"}).take(t, i)
+		wantRefused(t, step.method, "certificate of nobody", err, refused)
+	}
+}
+
 func TestCertificatesThatCannotBeUsedAreNamedAtTheStart(t *testing.T) {
 	t.Parallel()
 	a, dir := newAuthority(t), t.TempDir()

@@ -5,17 +5,16 @@ import (
 	"crypto"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/coreos/go-oidc/v3/oidc" // verifies by discovery or a key set, follows rotated keys; kept by its authors since 2014
+	"github.com/coreos/go-oidc/v3/oidc"
 	jose "github.com/go-jose/go-jose/v4"
-	"golang.org/x/time/rate"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -24,16 +23,13 @@ import (
 const (
 	// leeway is how far the issuer's clock may be off.
 	leeway = 30 * time.Second
-	// rememberFor is how long a token that was verified is believed: a key that its issuer withdraws counts for so long still.
+	// rememberFor is how long a token that was verified is believed.
 	rememberFor = 5 * time.Minute
-	// fetchTimeout bounds one request to the issuer.
-	fetchTimeout = 5 * time.Second
 	// maxJWTBytes is more than any issuer needs: a header may be 16 KiB.
 	maxJWTBytes = 12 << 10
+	// maxClaimBytes bounds names of tenants and users, as requests do.
+	maxClaimBytes = 255
 )
-
-// fetches bound how often tokens with unknown keys have the issuer asked for its keys.
-const fetches, fetchBurst = rate.Limit(0.2), 5
 
 // algorithms are those that a token may be signed by: with public keys. A shared secret would let every holder of the issuer's public
 // key sign.
@@ -49,8 +45,9 @@ type Issuer struct {
 	Claims   Claims
 }
 
-// Claims name the claims that hold a tenant, a role and, of those with the role user, the user; a name with dots goes into objects. Where
-// the name is "" or a token lacks the claim, Tenant and Role of Otherwise count.
+// Claims name the claims that hold a tenant, a role and, of those with the role user, the user; a name with dots goes into objects. A
+// token must have each that is named: one without a tenant would be the default one's, whose admins are the server's. Where Tenant or
+// Role is "", that of Otherwise counts.
 type Claims struct {
 	Tenant, User, Role string
 	Otherwise          Principal
@@ -58,13 +55,12 @@ type Claims struct {
 
 // JWT verifies tokens of an issuer. It implements Verifier.
 type JWT struct {
-	issuer Issuer
-	now    func() time.Time
-	client *http.Client
+	issuer   Issuer
+	now      func() time.Time
+	verifier *oidc.IDTokenVerifier
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier // nil until the issuer was asked
-	seen     map[[sha256.Size]byte]verified
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]verified
 }
 
 type verified struct {
@@ -74,19 +70,21 @@ type verified struct {
 
 // NewJWT makes a JWT; a file of keys is read now, an issuer is asked when the first token comes.
 func NewJWT(i Issuer, now func() time.Time) (*JWT, error) {
-	j := &JWT{
+	var keys oidc.KeySet = newIssuerKeys(i, now)
+	if i.KeySet != "" && !strings.Contains(i.KeySet, "://") {
+		public, err := keysOf(i.KeySet)
+		if err != nil {
+			return nil, err
+		}
+		keys = &oidc.StaticKeySet{PublicKeys: public}
+	}
+	return &JWT{
 		issuer: i, now: now, seen: map[[sha256.Size]byte]verified{},
-		client: &http.Client{Timeout: fetchTimeout, Transport: &seldom{limit: rate.NewLimiter(fetches, fetchBurst)}},
-	}
-	if i.KeySet == "" || strings.Contains(i.KeySet, "://") {
-		return j, nil
-	}
-	keys, err := keysOf(i.KeySet)
-	if err != nil {
-		return nil, err
-	}
-	j.verifier = j.verifierOf(&oidc.StaticKeySet{PublicKeys: keys})
-	return j, nil
+		// What depends on the clock and on the audience is left to principal, which tells the causes apart.
+		verifier: oidc.NewVerifier(i.URL, keys, &oidc.Config{
+			SupportedSigningAlgs: algorithms(), SkipClientIDCheck: true, SkipExpiryCheck: true,
+		}),
+	}, nil
 }
 
 func keysOf(file string) (keys []crypto.PublicKey, err error) {
@@ -108,67 +106,6 @@ func keysOf(file string) (keys []crypto.PublicKey, err error) {
 		return nil, fmt.Errorf("the key set %s holds no key", file)
 	}
 	return keys, nil
-}
-
-// errTooOften says that the issuer is not asked again now.
-var errTooOften = errors.New("the issuer was asked for its keys just now")
-
-// seldom keeps tokens with made-up key ids from having the issuer asked each time.
-type seldom struct{ limit *rate.Limiter }
-
-// RoundTrip implements http.RoundTripper.
-func (s *seldom) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !s.limit.Allow() {
-		return nil, errTooOften
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-// verifierOf leaves to claims what depends on the clock and on the audience, whose causes are told apart.
-func (j *JWT) verifierOf(keys oidc.KeySet) *oidc.IDTokenVerifier {
-	return oidc.NewVerifier(j.issuer.URL, noted{keys}, &oidc.Config{
-		SupportedSigningAlgs: algorithms(), SkipClientIDCheck: true, SkipExpiryCheck: true,
-	})
-}
-
-// keySet is the verifier, once the issuer has said where its keys are.
-func (j *JWT) keySet(ctx context.Context) (*oidc.IDTokenVerifier, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.verifier != nil {
-		return j.verifier, nil
-	}
-	ctx = oidc.ClientContext(context.WithoutCancel(ctx), j.client)
-	if j.issuer.KeySet != "" {
-		j.verifier = j.verifierOf(oidc.NewRemoteKeySet(ctx, j.issuer.KeySet))
-		return j.verifier, nil
-	}
-	provider, err := oidc.NewProvider(ctx, j.issuer.URL)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	var found struct {
-		URL string `json:"jwks_uri"`
-	}
-	if err := provider.Claims(&found); err != nil {
-		return nil, fmt.Errorf("read what the issuer of tokens says of its keys: %w", err)
-	}
-	j.verifier = j.verifierOf(oidc.NewRemoteKeySet(ctx, found.URL))
-	return j.verifier, nil
-}
-
-// noted keeps why a key set did not verify: the verifier's own error has the words alone.
-type noted struct{ oidc.KeySet }
-
-type noteKey struct{}
-
-// VerifySignature implements oidc.KeySet.
-func (n noted) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	payload, err := n.KeySet.VerifySignature(ctx, token)
-	if note, ok := ctx.Value(noteKey{}).(*error); ok && err != nil && strings.HasPrefix(err.Error(), "fetching keys") {
-		*note = err
-	}
-	return payload, err
 }
 
 // Verify implements Verifier.
@@ -208,13 +145,9 @@ func unavailable(err error) error {
 
 // claims are those of a token that the issuer signed.
 func (j *JWT) claims(ctx context.Context, token string) (map[string]any, error) {
-	verifier, err := j.keySet(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var unreachable error
-	signed, err := verifier.Verify(context.WithValue(ctx, noteKey{}, &unreachable), token)
-	if unreachable != nil && !errors.Is(unreachable, errTooOften) {
+	signed, err := j.verifier.Verify(context.WithValue(ctx, unreachableKey{}, &unreachable), token)
+	if unreachable != nil {
 		return nil, unavailable(unreachable)
 	}
 	if err != nil {
@@ -236,38 +169,39 @@ func (i Issuer) principal(claims map[string]any, now time.Time) (p Principal, un
 	if !now.Before(expires.Add(leeway)) {
 		return p, until, CauseExpired
 	}
-	if from, ok := timeOf(claims["nbf"]); ok && now.Before(from.Add(-leeway)) {
-		return p, until, CauseEarly
+	if begins, ok := claims["nbf"]; ok {
+		if from, ok := timeOf(begins); !ok || now.Before(from.Add(-leeway)) {
+			return p, until, CauseEarly
+		}
 	}
 	if !holds(claims["aud"], i.Audience) {
 		return p, until, CauseAudience
 	}
-	p = i.Claims.Otherwise
-	if tenant, ok := textOf(claims, i.Claims.Tenant); ok {
-		p.Tenant = tenant
+	p = i.Claims.Otherwise // what the token must have and lacks leaves a principal that is not Valid
+	if i.Claims.Tenant != "" {
+		p.Tenant = nameIn(claims, i.Claims.Tenant)
 	}
-	if name, ok := textOf(claims, i.Claims.Role); ok {
-		role, err := ParseRole(name)
-		if err != nil {
-			return p, until, CauseClaims
-		}
-		p.Role = role
+	if i.Claims.Role != "" {
+		p.Role = roleOf(find(claims, i.Claims.Role))
 	}
-	if p.Role == RoleUser { // without a user it is not Valid
-		p.UserID, _ = textOf(claims, i.Claims.User)
+	if p.Role == RoleUser {
+		p.UserID = nameIn(claims, i.Claims.User)
 	}
-	subject, _ := textOf(claims, "sub")
-	p.Subject, p.Method = "jwt:"+subject, MethodJWT
+	p.Subject, p.Method = "jwt:"+nameIn(claims, "sub"), MethodJWT
 	if !p.Valid() {
 		return p, until, CauseClaims
 	}
 	return p, expires.Add(leeway), ""
 }
 
-// timeOf is a NumericDate of RFC 7519.
+// timeOf is a NumericDate of RFC 7519, in years of four digits.
 func timeOf(claim any) (time.Time, bool) {
+	const year10000 = 253402300800
 	seconds, ok := claim.(float64)
-	return time.Unix(int64(seconds), 0), ok
+	if !ok || seconds < 0 || seconds >= year10000 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(seconds), 0), true
 }
 
 // holds reports whether an audience, one or a list, has the name.
@@ -283,16 +217,46 @@ func holds(claim any, name string) bool {
 	return claim == name
 }
 
-// textOf is a claim that is text and not empty, by its path. A claim whose own name has dots comes first, such as https://example.org/role.
-func textOf(claims map[string]any, path string) (string, bool) {
-	if text, ok := claims[path].(string); ok {
-		return text, text != ""
+// find is a claim by its path, nil for none. A claim whose own name has dots comes first, such as https://example.org/role.
+func find(claims map[string]any, path string) any {
+	if claim, ok := claims[path]; ok {
+		return claim
 	}
 	head, rest, ok := strings.Cut(path, ".")
 	if inner, isObject := claims[head].(map[string]any); ok && isObject {
-		return textOf(inner, rest)
+		return find(inner, rest)
 	}
-	return "", false
+	return nil
+}
+
+// nameIn is a claim that may name a tenant or a user; "" for one that may not.
+func nameIn(claims map[string]any, path string) string {
+	name, _ := find(claims, path).(string)
+	if len(name) > maxClaimBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return name
+}
+
+// roleOf is the role that a claim names. A list may name roles of other services too, but one of this: there is no order among them.
+func roleOf(claim any) Role {
+	names, ok := claim.([]any)
+	if !ok {
+		names = []any{claim}
+	}
+	found := RoleNone
+	for _, n := range names {
+		name, _ := n.(string)
+		role, err := ParseRole(name)
+		if err != nil || role == found {
+			continue
+		}
+		if found != RoleNone {
+			return RoleNone
+		}
+		found = role
+	}
+	return found
 }
 
 // remember keeps who a token stands for while it is good, and rememberFor at most.

@@ -2,11 +2,15 @@ package auth_test
 
 import (
 	"context"
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"maps"
 	"net/http"
@@ -29,6 +33,7 @@ type issuer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	keys    map[string]*ecdsa.PrivateKey // by key id
+	other   []jose.JSONWebKey            // that it publishes beside them
 	fetches int                          // of the key set
 	down    bool
 }
@@ -73,7 +78,14 @@ func (i *issuer) set() (set jose.JSONWebKeySet) {
 	for id, key := range i.keys {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key.Public(), KeyID: id, Algorithm: "ES256", Use: "sig"})
 	}
+	set.Keys = append(set.Keys, i.other...)
 	return set
+}
+
+func (i *issuer) setDown(down bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.down = down
 }
 
 func (i *issuer) token(t testing.TB, keyID string, claims map[string]any) string {
@@ -148,13 +160,26 @@ func TestJWT(t *testing.T) {
 	}{
 		"a user's token reaches that user in the tenant of its claim":   {nil, ada, ""},
 		"a role that the token names counts, for all of the tenant":     {map[string]any{"role": "agent"}, agent, ""},
-		"without a role the one counts that is configured":              {map[string]any{"role": nil}, ada, ""},
-		"without a tenant the default one counts":                       {map[string]any{"org": nil}, in(ada, "default"), ""},
+		"one of the tenant default must name it":                        {map[string]any{"org": map[string]any{"id": "default"}}, in(ada, "default"), ""},
+		"one role in a list, beside those of other services, counts":    {map[string]any{"role": []string{"viewer", "agent"}}, agent, ""},
+		"two roles in a list are refused: there is no order among them": {map[string]any{"role": []string{"agent", "user"}}, auth.Principal{}, auth.CauseClaims},
+		"a list without a role is refused":                              {map[string]any{"role": []string{"viewer"}}, auth.Principal{}, auth.CauseClaims},
+		"without the role that is asked for it is refused":              {map[string]any{"role": nil}, auth.Principal{}, auth.CauseClaims},
+		"a role that is no text is refused":                             {map[string]any{"role": 7}, auth.Principal{}, auth.CauseClaims},
+		"an empty role is refused":                                      {map[string]any{"role": ""}, auth.Principal{}, auth.CauseClaims},
+		"without the tenant that is asked for it is refused":            {map[string]any{"org": nil}, auth.Principal{}, auth.CauseClaims},
+		"so is an admin's, who would be the server's":                   {map[string]any{"org": nil, "role": "admin"}, auth.Principal{}, auth.CauseClaims},
+		"a tenant that is no text is refused":                           {map[string]any{"org": map[string]any{"id": []string{"acme"}}}, auth.Principal{}, auth.CauseClaims},
+		"an empty tenant is refused":                                    {map[string]any{"org": map[string]any{"id": ""}}, auth.Principal{}, auth.CauseClaims},
+		"a tenant longer than 255 bytes is refused":                     {map[string]any{"org": map[string]any{"id": strings.Repeat("x", 256)}}, auth.Principal{}, auth.CauseClaims},
+		"a user with a control character is refused":                    {map[string]any{"sub": "ada\n"}, auth.Principal{}, auth.CauseClaims},
 		"one of several audiences is enough":                            {map[string]any{"aud": []string{"other", "strata"}}, ada, ""},
 		"a clock that is a little off is forgiven":                      {map[string]any{"exp": jwtNow.Add(-20 * time.Second).Unix()}, ada, ""},
 		"an expired token is refused":                                   {map[string]any{"exp": jwtNow.Add(-time.Minute).Unix()}, auth.Principal{}, auth.CauseExpired},
 		"one that never expires is refused":                             {map[string]any{"exp": nil}, auth.Principal{}, auth.CauseClaims},
 		"one that is not valid yet is refused":                          {map[string]any{"nbf": jwtNow.Add(time.Minute).Unix()}, auth.Principal{}, auth.CauseEarly},
+		"one whose begin is no time is refused":                         {map[string]any{"nbf": "tomorrow"}, auth.Principal{}, auth.CauseUnknown},
+		"one that expires at no time that there is is refused":          {map[string]any{"exp": 1e300}, auth.Principal{}, auth.CauseClaims},
 		"one for another service is refused":                            {map[string]any{"aud": "other"}, auth.Principal{}, auth.CauseAudience},
 		"one for nobody in particular is refused":                       {map[string]any{"aud": nil}, auth.Principal{}, auth.CauseAudience},
 		"one of another issuer is refused":                              {map[string]any{"iss": "https://evil.example"}, auth.Principal{}, auth.CauseUnknown},
@@ -206,6 +231,68 @@ func TestWhatIsNotSignedByTheIssuerIsRefused(t *testing.T) {
 	})
 }
 
+// TestEveryKindOfPublicKeyVerifies: each algorithm that may sign does, and a shared secret made of the public key never.
+func TestEveryKindOfPublicKeyVerifies(t *testing.T) {
+	t.Parallel()
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edKey, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := func(c elliptic.Curve) crypto.Signer {
+		key, err := ecdsa.GenerateKey(c, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	for algorithm, key := range map[jose.SignatureAlgorithm]crypto.Signer{
+		jose.RS256: rsaKey, jose.RS384: rsaKey, jose.RS512: rsaKey, jose.PS256: rsaKey, jose.PS384: rsaKey, jose.PS512: rsaKey,
+		jose.ES256: on(elliptic.P256()), jose.ES384: on(elliptic.P384()), jose.ES512: on(elliptic.P521()), jose.EdDSA: edKey,
+	} {
+		t.Run(string(algorithm), func(t *testing.T) {
+			t.Parallel()
+			i := newIssuer(t)
+			i.other = append(i.other, jose.JSONWebKey{Key: key.Public(), KeyID: "other"}) // whose algorithm the set does not say
+			if _, err := verify(i.verifier(t, atNoon), signed(t, jose.SigningKey{Algorithm: algorithm, Key: key}, "other", i.good(nil))); err != nil {
+				t.Error(err)
+			}
+			der, err := x509.MarshalPKIXPublicKey(key.Public())
+			if err != nil {
+				t.Fatal(err)
+			}
+			jwk, err := i.other[0].MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			secrets := map[string][]byte{"DER": der, "PEM": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), "JSON": jwk}
+			for form, secret := range secrets {
+				for hs, least := range map[jose.SignatureAlgorithm]int{jose.HS256: 32, jose.HS384: 48, jose.HS512: 64} {
+					if len(secret) < least { // of Ed25519 in DER: nobody would sign by it, and go-jose does not
+						continue
+					}
+					token := signed(t, jose.SigningKey{Algorithm: hs, Key: secret}, "other", i.good(nil))
+					if got, err := verify(i.verifier(t, atNoon), token); auth.CauseOf(err) != auth.CauseUnknown {
+						t.Errorf("%s by the public key as %s stands for %+v, %v", hs, form, got, err)
+					}
+				}
+			}
+		})
+	}
+	t.Run("and a shared secret that the issuer publishes does not", func(t *testing.T) {
+		t.Parallel()
+		i, secret := newIssuer(t), []byte(strings.Repeat("s", 64))
+		i.other = append(i.other, jose.JSONWebKey{Key: secret, KeyID: "shared"})
+		token := signed(t, jose.SigningKey{Algorithm: jose.HS256, Key: secret}, "shared", i.good(nil))
+		if got, err := verify(i.verifier(t, atNoon), token); auth.CauseOf(err) != auth.CauseUnknown {
+			t.Errorf("it stands for %+v, %v", got, err)
+		}
+	})
+}
+
 func TestTheIssuersKeys(t *testing.T) {
 	t.Parallel()
 	t.Run("a new key is found when a token names it", func(t *testing.T) {
@@ -226,6 +313,76 @@ func TestTheIssuersKeys(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("one that the issuer withdrew counts for five minutes at most, and then not while others are asked for either", func(t *testing.T) {
+		t.Parallel()
+		i, now := newIssuer(t), jwtNow
+		j := i.verifier(t, func() time.Time { return now })
+		withdrawn := i.keys["k1"]
+		by := func(n int) string {
+			return signed(t, jose.SigningKey{Algorithm: jose.ES256, Key: withdrawn}, "k1", i.good(map[string]any{"n": n}))
+		}
+		if _, err := verify(j, by(1)); err != nil {
+			t.Fatal(err)
+		}
+		i.rotate(t, "k2")
+		now = jwtNow.Add(5 * time.Minute)
+		for n := range 2 {
+			if _, err := verify(j, by(2+n)); auth.CauseOf(err) != auth.CauseUnknown {
+				t.Errorf("a new token by a key that was withdrawn: %v", err)
+			}
+		}
+	})
+	t.Run("count for an hour while the issuer cannot be asked again, and no longer", func(t *testing.T) {
+		t.Parallel()
+		i, now := newIssuer(t), jwtNow
+		j := i.verifier(t, func() time.Time { return now })
+		by := func(n int) string {
+			return i.token(t, "k1", i.good(map[string]any{"n": n, "exp": jwtNow.Add(10 * time.Hour).Unix()}))
+		}
+		if _, err := verify(j, by(1)); err != nil {
+			t.Fatal(err)
+		}
+		i.setDown(true)
+		now = jwtNow.Add(59 * time.Minute)
+		for n := range 20 { // without asking each time
+			if _, err := verify(j, by(2+n)); err != nil {
+				t.Fatalf("a minute before: %v", err)
+			}
+		}
+		now = jwtNow.Add(time.Hour)
+		if _, err := verify(j, by(100)); memory.ReasonOf(err) != memory.ReasonIssuerUnavailable {
+			t.Errorf("after an hour: %v", err)
+		}
+		i.setDown(false)
+		if _, err := verify(j, by(100)); err != nil {
+			t.Errorf("once it is back: %v", err)
+		}
+	})
+	t.Run("who waits for an issuer that does not answer waits no longer than their call", func(t *testing.T) {
+		t.Parallel()
+		i := newIssuer(t)
+		hang := make(chan struct{})
+		i.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang })
+		defer close(hang)
+		j, token := i.verifier(t, atNoon), i.token(t, "k1", i.good(nil))
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := j.Verify(ctx, auth.Credential{Token: token})
+				ended <- err
+			}()
+			cancel()
+			select {
+			case err := <-ended:
+				if err == nil || auth.CauseOf(err) != "" {
+					t.Errorf("got %v", err)
+				}
+			case <-time.After(3 * time.Second): // the issuer is given five
+				t.Fatal("the call waits though it is over")
+			}
+		}
+	})
 	t.Run("made-up key ids do not have it asked each time", func(t *testing.T) {
 		t.Parallel()
 		i := newIssuer(t)
@@ -244,16 +401,12 @@ func TestTheIssuersKeys(t *testing.T) {
 		t.Parallel()
 		i := newIssuer(t)
 		token := i.token(t, "k1", i.good(nil))
-		i.mu.Lock()
-		i.down = true
-		i.mu.Unlock()
+		i.setDown(true)
 		j := i.verifier(t, atNoon)
 		if _, err := verify(j, token); err == nil || memory.ReasonOf(err) != memory.ReasonIssuerUnavailable {
 			t.Errorf("got %v", err)
 		}
-		i.mu.Lock()
-		i.down = false
-		i.mu.Unlock()
+		i.setDown(false)
 		if _, err := verify(j, token); err != nil {
 			t.Errorf("once it is back: %v", err)
 		}

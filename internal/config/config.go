@@ -29,10 +29,10 @@ type Config struct {
 	JWTIssuer      string        `name:"jwt-issuer" placeholder:"URL" help:"The issuer of JSON Web Tokens that may call, as their claim iss names it. Asked for its keys by OpenID Connect discovery, unless jwt-keys says where they are. Needs auth required."`
 	JWTAudience    string        `name:"jwt-audience" placeholder:"NAME" help:"What the claim aud of a token must hold. Required with jwt-issuer."`
 	JWTKeys        string        `name:"jwt-keys" placeholder:"URL" help:"The URL or the file of the issuer's JSON Web Key Set. A file is read when the server starts."`
-	JWTTenant      string        `name:"jwt-tenant-claim" placeholder:"CLAIM" help:"The claim with the tenant, such as org.id. Empty, or where a token has none: the tenant default."`
+	JWTTenant      string        `name:"jwt-tenant-claim" placeholder:"CLAIM" help:"The claim with the tenant, such as org.id; a token without it is refused. Empty: all tokens are of the tenant default."`
 	JWTUser        string        `name:"jwt-user-claim" default:"sub" placeholder:"CLAIM" help:"The claim with the user whose memory a token with the role user reaches."`
-	JWTRole        string        `name:"jwt-role-claim" placeholder:"CLAIM" help:"The claim with the role: agent, user, operator or admin. Empty, or where a token has none: jwt-role."`
-	JWTOtherwise   string        `name:"jwt-role" default:"user" enum:"agent,user,operator,admin" help:"The role of tokens that name none."`
+	JWTRole        string        `name:"jwt-role-claim" placeholder:"CLAIM" help:"The claim with the role: agent, user, operator or admin, or a list with one of them; a token without it is refused. Empty: jwt-role."`
+	JWTOtherwise   string        `name:"jwt-role" default:"user" enum:"agent,user,operator,admin" help:"The role of all tokens where jwt-role-claim is empty."`
 	BootstrapKey   bool          `name:"bootstrap-key" default:"false" help:"Make a key of an admin at the start, where there is no key yet, and print its token once."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything. Metrics have none, whatever auth says."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`

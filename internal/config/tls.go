@@ -38,7 +38,9 @@ func (c Config) checkTLS(fs *faults) {
 		if _, err := auth.ParseRole(rule.Role); err != nil {
 			fs.add("client-certificates."+name+".role", "%v", err)
 		} else if !rule.Principal().Valid() {
-			fs.add("client-certificates."+name, "it names no tenant, or with the role user no user")
+			fs.add("client-certificates."+name, "it names no tenant, or with the role user no user: set tenant, and user with that role")
+		} else if rule.User != "" && (rule.Role == auth.RoleOperator.String() || rule.Role == auth.RoleAdmin.String()) {
+			fs.add("client-certificates."+name+".user", "the role %s is about no user or about all: leave the user out", rule.Role)
 		}
 	}
 	c.checkJWT(fs)
@@ -57,13 +59,19 @@ func (c Config) checkJWT(fs *faults) {
 	if c.JWTAudience == "" {
 		fs.add("jwt-audience", "without it tokens that are meant for other services would count: set what the issuer puts into aud for this one")
 	}
-	for name, value := range map[string]string{"jwt-issuer": c.JWTIssuer, "jwt-keys": c.JWTKeys} {
-		if name == "jwt-keys" && !strings.Contains(value, "://") {
-			continue
-		}
-		u, err := url.Parse(value)
-		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-			fs.add(name, "%q is not an https URL, by which alone keys can be trusted", value)
-		}
+	checkIssuer(fs, "jwt-issuer", c.JWTIssuer)
+	if strings.Contains(c.JWTKeys, "://") {
+		checkIssuer(fs, "jwt-keys", c.JWTKeys)
+	}
+	if c.JWTRole == "" && c.JWTOtherwise == auth.RoleUser.String() && c.JWTUser == "" {
+		fs.add("jwt-user-claim", "tokens with the role user must name the user: set the claim with it, such as sub")
+	}
+}
+
+// checkIssuer refuses an address whose replies somebody else could write.
+func checkIssuer(fs *faults, name, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		fs.add(name, "%q is not an https URL, by which alone keys can be trusted: write https://host, or http:// on loopback", address)
 	}
 }
