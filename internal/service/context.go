@@ -108,7 +108,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	}
 	ctx = store.OneRequest(ctx)
 	work, err := s.store.SessionWork(ctx, p.Ref)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !store.IsNoUserOrSession(err) {
 		return ContextResult{}, fmt.Errorf("read session: %w", err)
 	}
 	work.Session.Ref = p.Ref

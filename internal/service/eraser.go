@@ -515,7 +515,7 @@ func (s *Eraser) extentOfUser(ctx context.Context, user memory.UserRef) (out Ext
 		}
 		for _, session := range page {
 			one, err := s.Extent(ctx, Erase{Kind: memory.EraseSession, User: user, SessionID: session.Ref.SessionID})
-			if isNotFound(err) {
+			if store.IsNoUserOrSession(err) {
 				continue // erased meanwhile
 			}
 			if err != nil {
@@ -620,7 +620,7 @@ func (s *Eraser) list(ctx context.Context, q JobQuery, limit int) (out []Erasure
 	}
 	if q.SessionID != "" {
 		session, err := s.store.Session(ctx, user.Session(q.SessionID))
-		if isNotFound(err) {
+		if store.IsNoUserOrSession(err) {
 			return nil, nil
 		}
 		if err != nil {

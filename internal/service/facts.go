@@ -243,7 +243,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 		return s.newID(), nil
 	}
 	user, err := s.store.User(ctx, p.User)
-	if isNotFound(err) {
+	if store.IsNoUserOrSession(err) {
 		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.now.stored()})
 	}
 	if err != nil {

@@ -184,7 +184,7 @@ func (s *Searcher) matchMessages(ctx context.Context, q SearchIndexSearch, scope
 	}
 	if scope == "" {
 		user, err := s.store.User(ctx, q.Ref.UserRef)
-		if err != nil && !isNotFound(err) {
+		if err != nil && !store.IsNoUserOrSession(err) {
 			return nil, nil, fmt.Errorf("read user: %w", err)
 		}
 		scope = user.Scope
@@ -238,7 +238,7 @@ func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.
 	keys := map[memory.SessionKey]bool{}
 	for _, id := range p.SessionIDs {
 		session, err := s.store.Session(ctx, p.User.Session(id))
-		if isNotFound(err) {
+		if store.IsNoUserOrSession(err) {
 			continue
 		}
 		if err != nil {
@@ -247,11 +247,6 @@ func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.
 		keys[session.Key] = true
 	}
 	return keys, nil
-}
-
-func isNotFound(err error) bool {
-	reason := memory.ReasonOf(err)
-	return reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound
 }
 
 // hitsOf are hits of a query to be verified for the user who asked.

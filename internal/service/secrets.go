@@ -29,7 +29,7 @@ func (s sessionSecrets) masksOf(ctx context.Context, p RecordParams) (policy.Mas
 		return mask, nil
 	}
 	session, err := s.store.Session(ctx, p.Ref)
-	if isNotFound(err) {
+	if store.IsNoUserOrSession(err) {
 		return s.policies.SecretsOf(p.Profile), nil
 	}
 	if err != nil {

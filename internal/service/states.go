@@ -11,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/template"
 )
 
@@ -34,7 +35,7 @@ func (s *ContextBuilder) gatherStates(
 		return out, nil
 	}
 	user, err := s.store.User(ctx, p.Ref.UserRef)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !store.IsNoUserOrSession(err) {
 		return out, fmt.Errorf("read the user's state: %w", err)
 	}
 	_, notes = memory.SplitNotes(user.State)

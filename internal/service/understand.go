@@ -10,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
@@ -30,7 +31,7 @@ type searchScope struct {
 func (s *Searcher) newScope(ctx context.Context, ref memory.UserRef, query func() (string, error)) searchScope {
 	user := sync.OnceValues(func() (memory.User, error) {
 		user, err := s.store.User(ctx, ref)
-		if err != nil && !isNotFound(err) {
+		if err != nil && !store.IsNoUserOrSession(err) {
 			return memory.User{}, fmt.Errorf("read the user's timezone: %w", err)
 		}
 		return user, nil

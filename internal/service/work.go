@@ -231,7 +231,7 @@ func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration
 	for _, w := range waits {
 		began, waited, err := s.beginWait(ctx, w)
 		switch {
-		case isNotFound(err):
+		case store.IsNoUserOrSession(err):
 		case err != nil:
 			return nil, err
 		case !waited.ended():
@@ -243,7 +243,7 @@ func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration
 	for _, w := range open {
 		waited, err := s.await(ctx, w, timeUp)
 		switch {
-		case isNotFound(err): // deleted meanwhile
+		case store.IsNoUserOrSession(err): // deleted meanwhile
 		case err != nil:
 			return nil, err
 		case !waited.ended():

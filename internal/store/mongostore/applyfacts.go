@@ -137,7 +137,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
 	u, err := s.appliedUser(ctx, w.User)
 	first := w.Scope == "" && w.JobID == ""
-	if notFound(err) && first {
+	if store.IsNoUserOrSession(err) && first {
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
 	if err == nil && u.Scope != w.Scope && !first {

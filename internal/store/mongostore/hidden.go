@@ -9,12 +9,13 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/store"
 )
 
 // Hidden implements store.Transcript.
 func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	u, err := s.scope(ctx, user)
-	if notFound(err) {
+	if store.IsNoUserOrSession(err) {
 		return memory.Hidden{}, nil
 	}
 	if err != nil {

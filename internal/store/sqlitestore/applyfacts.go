@@ -78,7 +78,7 @@ func finishAppliedJob(c *conn, job storedJob, w store.FactWrite) error {
 func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
 	first := w.Scope == "" && w.JobID == ""
-	if notFound(err) && first {
+	if store.IsNoUserOrSession(err) && first {
 		return s.createUser(c, w.User, w.Time)
 	}
 	if err == nil && user.Scope != w.Scope && !first {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
 )
 
 // hide hides a message from contexts, or takes that back; nil leaves it as it is.
@@ -25,7 +26,7 @@ func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hi
 	var hidden memory.Hidden
 	err := s.read(ctx, "read what is hidden", func(c *conn) error {
 		at, err := findUser(c, user)
-		if notFound(err) {
+		if store.IsNoUserOrSession(err) {
 			return nil
 		}
 		if err != nil {

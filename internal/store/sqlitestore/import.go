@@ -38,7 +38,7 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	return s.write(ctx, "import records", func(c *conn) error {
 		at, err := findUser(c, importing(p.Scope))
-		if notFound(err) {
+		if store.IsNoUserOrSession(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
@@ -222,10 +222,10 @@ func (im *imports) job(j *memory.Job) error {
 		key, im.at.uid, im.tenant, session, j.ID(), int(j.Kind), j.Level, j.From, j.To, j.Generation, int(j.State), j.Attempts,
 		j.Usage.Calls, j.Usage.InputTokens, j.Usage.OutputTokens, micros(j.CreateTime), micros(j.UpdateTime),
 		orNever(j.NotBefore), orNull(j.Reason), answer, orNever(j.FailingSince))
-	column := cursorOf(j.Kind)
-	if err != nil || column == "" || j.Generation != 1 {
+	if err != nil || !store.MovesCursor(j.JobKey) {
 		return err
 	}
+	column := cursorOf(j.Kind)
 	return im.c.run(`UPDATE sessions SET `+column+` = max(`+column+`, ?) WHERE sid = ?`, j.To, sid)
 }
 
@@ -264,13 +264,13 @@ func (im *imports) refused(q *memory.Quarantined) error {
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	return s.write(ctx, "end import", func(c *conn) error {
 		at, err := findUser(c, importing(p.User.Scope))
-		if notFound(err) {
+		if store.IsNoUserOrSession(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := findUser(c, p.User.Ref); !notFound(err) {
+		if _, err := findUser(c, p.User.Ref); !store.IsNoUserOrSession(err) {
 			if err == nil {
 				err = store.UserExists(p.User.Ref)
 			}
@@ -347,7 +347,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 	err = s.write(ctx, "abandon import", func(c *conn) error {
 		done = false
 		at, err := findUser(c, importing(scope))
-		if notFound(err) {
+		if store.IsNoUserOrSession(err) {
 			done = true
 			return nil
 		}
