@@ -12,6 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 // slotDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
@@ -332,23 +333,13 @@ func (s *journal) finishJob(ctx context.Context, scope memory.ScopeKey, jobID st
 	return err
 }
 
-// slotIsFinal reports whether nothing will happen to the job any more; JOB_NOT_FOUND when there is none.
-func (s *journal) jobIsFinal(ctx context.Context, scope memory.ScopeKey, jobID string) (bool, error) {
-	d, err := s.findJob(ctx, scope, store.JobRef{ID: jobID})
-	return d.State.IsFinal(), err
-}
-
-// slotIsReverted reports whether the job that a write takes back was taken back already. One that cannot be is refused.
-func (s *journal) jobIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
-	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: w.Reverts})
+// isDone reports whether nothing is left to do of the write's job; JOB_NOT_FOUND when there is none.
+func (s *journal) isDone(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: plan.JobOf(w)})
 	if err != nil {
 		return false, err
 	}
-	_, err = store.RevertedJob(d.job(), w.Receipt, w.Time)
-	if errors.Is(err, store.ErrJobAsIs) {
-		return true, nil
-	}
-	return false, err
+	return plan.IsDone(w, d.job())
 }
 
 // revertJob keeps that the effects of the job were taken back; doing it again is harmless.

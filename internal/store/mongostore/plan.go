@@ -142,26 +142,26 @@ func (l *knownSession) encode(t *plan.Turn, p *store.AppendParams) (turnDoc, err
 		d.Pending = turnPending
 	}
 	for _, m := range t.Messages {
-		if err := d.add(l.hashKey, t.No, m, p.Time); err != nil {
+		if err := d.add(l.hashKey, m, p.Time); err != nil {
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-func (d *turnDoc) add(key memory.HashKey, turn int64, m plan.NewMessage, at time.Time) error {
+func (t *turnDoc) add(key memory.HashKey, m plan.NewMessage, at time.Time) error {
 	stored := m.Message
-	stored.Seq, stored.TurnNo, stored.RecordTime = m.Seq, turn, at
+	stored.Seq, stored.TurnNo, stored.RecordTime = m.Seq, t.Turn, at
 	doc, err := encodeMessage(key, stored, m.BodyDigest)
 	if err != nil {
 		return err
 	}
-	d.Tokens += m.Tokens.O200K
-	d.Messages = append(d.Messages, doc)
+	t.Tokens += m.Tokens.O200K
+	t.Messages = append(t.Messages, doc)
 	doc.Original = nil
-	d.Bytes += doc.storedBytes()
+	t.Bytes += doc.storedBytes()
 	for _, id := range m.ToolCalls() {
-		d.Calls = append(d.Calls, keyed(key, id))
+		t.Calls = append(t.Calls, keyed(key, id))
 	}
 	return nil
 }

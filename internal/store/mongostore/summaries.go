@@ -268,8 +268,8 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	final, err := s.journal.jobIsFinal(ctx, u.Scope, w.JobID)
-	if err != nil || final {
+	job, err := s.journal.findJob(ctx, u.Scope, store.JobRef{User: w.User, ID: w.JobID})
+	if err != nil || job.State.IsFinal() {
 		return err
 	}
 	if w.Node.Kind == memory.SummarySession {

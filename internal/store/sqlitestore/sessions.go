@@ -22,7 +22,8 @@ func scanSession(u memory.UserRef, r row) memory.Session {
 		Title: r.text(3), Profile: r.text(4), Metadata: r.json(12),
 		StateRevision: r.int(5), LastTurnNo: r.int(6), LastSeq: r.int(7), StepsSinceUser: int(r.int(8)),
 		CreateTime: fromMicros(r.int(9)), UpdateTime: fromMicros(r.int(10)),
-		ETag: store.SessionETag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15), LastMessageTime: orZero(r.int(16)),
+		ETag:    store.SessionETag(key, r.int(11)),
+		Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15), LastMessageTime: orZero(r.int(16)),
 	}
 }
 
