@@ -49,12 +49,6 @@ func IncarnationNotFound(u memory.UserRef) error {
 	}
 }
 
-// IsNoUserOrSession reports whether the error is of UserNotFound or SessionNotFound: for some callers that is no error.
-func IsNoUserOrSession(err error) bool {
-	r := memory.ReasonOf(err)
-	return r == memory.ReasonUserNotFound || r == memory.ReasonSessionNotFound
-}
-
 // MessageNotFound is the error for a message that the session does not have.
 func MessageNotFound(ref memory.SessionRef, id string) error {
 	return &memory.Error{

@@ -107,7 +107,7 @@ func (b *batch) run(ctx context.Context) error {
 // load reads the session's head. Of a session that does not exist it is the zero head.
 func (b *batch) load(ctx context.Context) error {
 	_, d, err := b.session(ctx, b.ref)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		b.seen, b.fresh = newKnownSession(head{}), true
 		return nil
 	}

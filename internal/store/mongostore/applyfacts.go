@@ -166,7 +166,7 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 // factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
 	u, err := s.appliedUser(ctx, w.User)
-	if store.IsNoUserOrSession(err) && plan.CreatesUser(w) {
+	if memory.IsGone(err) && plan.CreatesUser(w) {
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
 	if err == nil {

@@ -9,13 +9,12 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/store"
 )
 
 // Hidden implements store.Transcript.
 func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	u, err := s.scope(ctx, user)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return memory.Hidden{}, nil
 	}
 	if err != nil {

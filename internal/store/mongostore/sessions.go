@@ -34,7 +34,7 @@ func (s *transcript) Session(ctx context.Context, ref memory.SessionRef) (memory
 // ListSessions implements store.Sessions.
 func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
 	u, err := s.scope(ctx, q.User)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // TopNodes implements store.Summaries.
 func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 		return nil, nil
 	}
 	u, err := s.scope(ctx, user)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 // NodesWithin implements store.Summaries.
 func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, w
 // RecentSessions implements store.Summaries. The nodes of all sessions of the page are read at once.
 func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
 	u, err := s.scope(ctx, q.User)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func recentWhere(scope memory.ScopeKey, q store.RecentQuery) bson.D {
 // LeavesBetween implements store.Summaries.
 func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
 	u, err := s.scope(ctx, q.User)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 		return nil, nil
 	}
 	u, err := s.scope(ctx, q.User)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *vectorStore) vectorsFit(ctx context.Context, w store.VectorWrite) error
 func (s *vectorStore) putUserVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) error {
 	for range maxNumberings {
 		u, err := s.owner.appliedUser(ctx, user)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -285,7 +285,7 @@ func (s *vectorStore) deleteRows(ctx context.Context, rows []vectorDoc) error {
 // FactVectors implements store.Vectors. When nothing was stored after the number it reads the user alone.
 func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
 	u, err := s.owner.appliedUser(ctx, user)
-	if store.IsNoUserOrSession(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil || u.LastVectorNo <= after {

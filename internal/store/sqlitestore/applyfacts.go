@@ -58,7 +58,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 // factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
-	if store.IsNoUserOrSession(err) && plan.CreatesUser(w) {
+	if memory.IsGone(err) && plan.CreatesUser(w) {
 		return s.createUser(c, w.User, w.Time)
 	}
 	if err == nil {

@@ -51,7 +51,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 	var state store.FactState
 	err := s.read(ctx, "read facts", func(c *conn) error {
 		u, uid, err := readUser(c, user)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -145,7 +145,7 @@ func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.
 	var facts []memory.Fact
 	err := s.read(ctx, "list facts", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

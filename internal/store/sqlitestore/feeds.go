@@ -141,7 +141,7 @@ func (s *feedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate)
 			return err
 		}
 		f, err := readFeed(c, m.View, m.Session)
-		if store.IsNoUserOrSession(err) || err == nil && (f.Scope != m.Scope || f.Key != m.Key || build != m.Build) {
+		if memory.IsGone(err) || err == nil && (f.Scope != m.Scope || f.Key != m.Key || build != m.Build) {
 			return store.Contention("the feed is not the one that the view was told of any more")
 		}
 		if err != nil {

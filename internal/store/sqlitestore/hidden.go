@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/store"
 )
 
 // hide hides a message from contexts, or takes that back; nil leaves it as it is.
@@ -26,7 +25,7 @@ func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hi
 	var hidden memory.Hidden
 	err := s.read(ctx, "read what is hidden", func(c *conn) error {
 		at, err := findUser(c, user)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

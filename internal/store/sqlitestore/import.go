@@ -38,7 +38,7 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	return s.write(ctx, "import records", func(c *conn) error {
 		at, err := findUser(c, importing(p.Scope))
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
@@ -263,13 +263,13 @@ func (im *imports) refused(q *memory.Quarantined) error {
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	return s.write(ctx, "end import", func(c *conn) error {
 		at, err := findUser(c, importing(p.User.Scope))
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := findUser(c, p.User.Ref); !store.IsNoUserOrSession(err) {
+		if _, err := findUser(c, p.User.Ref); !memory.IsGone(err) {
 			if err == nil {
 				err = store.UserExists(p.User.Ref)
 			}
@@ -346,7 +346,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 	err = s.write(ctx, "abandon import", func(c *conn) error {
 		done = false
 		at, err := findUser(c, importing(scope))
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			done = true
 			return nil
 		}

@@ -127,7 +127,7 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	var known []string
 	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -289,7 +289,7 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 	var hits []memory.PlacedMessage
 	err := s.read(ctx, "read messages by place", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

@@ -59,7 +59,7 @@ func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]
 	var page []memory.Session
 	err := s.read(ctx, "list sessions", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

@@ -103,7 +103,7 @@ func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.
 	var user memory.User
 	err := s.write(ctx, "update user", func(c *conn) error {
 		was, uid, err := readUser(c, u.Ref)
-		if store.IsNoUserOrSession(err) && u.ETag == "" {
+		if memory.IsGone(err) && u.ETag == "" {
 			was, uid, err = s.createUser(c, u.Ref, u.Time)
 		}
 		if err != nil {

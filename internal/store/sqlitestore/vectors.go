@@ -242,7 +242,7 @@ func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, vers
 	var vectors []store.FactVector
 	err := s.read(ctx, "read fact vectors", func(c *conn) error {
 		at, err := findUser(c, user)
-		if store.IsNoUserOrSession(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
