@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -125,7 +125,7 @@ func (l *SearchIndex) Drop(scope memory.ScopeKey) {
 
 func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
 
-// Found is what a search of a user's search index answers.
+// Found is what a search of a user's messages returns.
 type Found struct {
 	rank.Result
 	Scope       memory.ScopeKey // the user's; "" for an unknown one
@@ -145,8 +145,8 @@ type Found struct {
 // maxReads is how often a search reads the state again when segments were merged between two reads.
 const maxReads = 3
 
-// SearchIndexSearch asks what a user's messages say.
-type SearchIndexSearch struct {
+// MessageQuestion asks what a user's messages say.
+type MessageQuestion struct {
 	Ref memory.SessionRef // its session is the one whose PendingFrom is asked for, "" for none
 	rank.Query
 	Fills bool   // the index is wanted, also where there is nothing to look for: see SearchIndex.Fill
@@ -167,16 +167,16 @@ type SearchIndexSearch struct {
 }
 
 // isEmpty reports whether there is nothing to look for.
-func (q *SearchIndexSearch) isEmpty() bool {
+func (q *MessageQuestion) isEmpty() bool {
 	return len(q.Terms) == 0 && q.Vector == nil && !q.namesTime()
 }
 
 // namesTime reports whether the query names a time, or asks for an order.
-func (q *SearchIndexSearch) namesTime() bool { return len(q.Times) > 0 || q.Order != when.AnyOrder }
+func (q *MessageQuestion) namesTime() bool { return len(q.Times) > 0 || q.Order != when.AnyOrder }
 
 // Search searches what the user's messages say. A damaged segment degrades the answer and has the user's index rebuilt;
 // a store that cannot be reached fails it.
-func (l *SearchIndex) Search(ctx context.Context, q SearchIndexSearch) (Found, error) {
+func (l *SearchIndex) Search(ctx context.Context, q MessageQuestion) (Found, error) {
 	for reads := 1; ; reads++ {
 		state, err := l.read(ctx, q)
 		if err != nil {
@@ -232,22 +232,22 @@ func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSear
 
 // viewedSearch is a search of a user's index as it is stored.
 type viewedSearch struct {
-	SearchIndexSearch
+	MessageQuestion
 	state store.SearchIndexState
 }
 
 // search looks for words and, side by side, for what is near in meaning.
 func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
 	var both safegroup.Group
-	both.Go(func() error { return l.searchWords(ctx, x, &found, q.SearchIndexSearch) })
+	both.Go(func() error { return l.searchWords(ctx, x, &found, q.MessageQuestion) })
 	if q.namesTime() {
-		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.SearchIndexSearch) })
+		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.MessageQuestion) })
 	}
 	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
 	return found, both.Wait()
 }
 
-func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Found, q SearchIndexSearch) (err error) {
+func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Found, q MessageQuestion) (err error) {
 	if q.Attach != nil {
 		if q.Attached, err = q.Attach(); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Foun
 }
 
 // searchTimes looks for what was said in, or tells of, the times that the query names.
-func (l *SearchIndex) searchTimes(ctx context.Context, x *userIndex, found *Found, q SearchIndexSearch) error {
+func (l *SearchIndex) searchTimes(ctx context.Context, x *userIndex, found *Found, q MessageQuestion) error {
 	return l.inScratch(ctx, x, func() { found.Times = x.index.SearchTimes(q.Query) })
 }
 
@@ -339,7 +339,7 @@ func (x *userIndex) weigh(q rank.Query, v rank.QueryVector, found []rank.Match) 
 	return x.index.Weigh(q, found)
 }
 
-func (l *SearchIndex) read(ctx context.Context, q SearchIndexSearch) (store.SearchIndexState, error) {
+func (l *SearchIndex) read(ctx context.Context, q MessageQuestion) (store.SearchIndexState, error) {
 	ask := store.SearchIndexQuery{User: q.Ref.UserRef, SessionID: q.Ref.SessionID}
 	if !q.isEmpty() || q.Fills {
 		ask.MaxUnindexed, ask.MaxBytes = MaxUnindexed, maxUnindexedBytes

@@ -1,4 +1,4 @@
-package service_test
+package recall_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 )
 
 // stub is an embedder in the test's hands; it is also the version in use.
@@ -53,18 +53,18 @@ func (s selective) Active() (memory.Embedding, embed.Embedder) {
 	return version, s
 }
 
-func queries(s *stub) *service.Queries {
-	return service.NewQueries(service.QueriesOptions{Embeddings: s, Deadline: 100 * time.Millisecond, Timeout: time.Second, MaxRunning: 2})
+func queries(s *stub) *recall.Queries {
+	return recall.NewQueries(recall.QueriesOptions{Embeddings: s, Deadline: 100 * time.Millisecond, Timeout: time.Second, MaxRunning: 2})
 }
 
 func TestQueries(t *testing.T) {
 	semantic := embed.Info{Model: "near", Dimension: 2, Semantic: true}
-	ask := func(t *testing.T, s *stub) (service.QueryVector, string) {
+	ask := func(t *testing.T, s *stub) (recall.QueryVector, string) {
 		v, degraded := queries(s).Embed(t.Context(), "tea")
 		if len(degraded) == 0 {
 			return v, ""
 		}
-		if degraded[0].Tier != service.TierEmbedding {
+		if degraded[0].Tier != memory.TierEmbedding {
 			t.Errorf("tier %q", degraded[0].Tier)
 		}
 		return v, degraded[0].Reason
@@ -100,7 +100,7 @@ func TestQueries(t *testing.T) {
 	t.Run("an embedder of some languages is asked in these only, and nothing is degraded by that", func(t *testing.T) {
 		s := &stub{info: semantic}
 		for words, known := range map[string]bool{"tea": true, "차": false} {
-			v, degraded := service.NewQueries(service.QueriesOptions{
+			v, degraded := recall.NewQueries(recall.QueriesOptions{
 				Embeddings: selective{s}, Deadline: time.Second, Timeout: time.Second, MaxRunning: 1,
 			}).Embed(t.Context(), words)
 			if (v.Version == 3) != known || v.Selective != known || len(degraded) > 0 {

@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func newRetriever(view memory.View, o Options) retriever {
 }
 
 // ask runs a search and answers why there is nothing of it. Errors of views may quote what was asked: none gets out.
-func (a *retriever) ask(ctx context.Context, search func(context.Context) error) []Degradation {
+func (a *retriever) ask(ctx context.Context, search func(context.Context) error) []memory.Degradation {
 	late := false
 	err := a.circuit.Do(ctx, func() error {
 		inner, cancel := context.WithTimeout(ctx, a.deadline)
@@ -71,7 +71,7 @@ func (a *retriever) ask(ctx context.Context, search func(context.Context) error)
 	} else if late {
 		reason = "the view did not answer in time"
 	}
-	return []Degradation{{a.view.String(), reason}}
+	return []memory.Degradation{{Tier: a.view.String(), Reason: reason}}
 }
 
 // foreign counts hits of other scopes than the asked one.
@@ -114,7 +114,7 @@ type nearest struct {
 }
 
 // search returns the scope's own hits, and counts the others.
-func (a *vectorRetriever) search(ctx context.Context, q store.VectorSearch) (nearest, []Degradation) {
+func (a *vectorRetriever) search(ctx context.Context, q store.VectorSearch) (nearest, []memory.Degradation) {
 	var hits []store.VectorHit
 	late := a.ask(ctx, func(ctx context.Context) (err error) {
 		hits, err = a.vectors.Search(ctx, q)
@@ -164,7 +164,7 @@ type similar struct {
 }
 
 // similarFacts returns facts. A list that is not whole may lack own ones that are nearer than its last hit.
-func (a *vectorRetriever) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []Degradation) {
+func (a *vectorRetriever) similarFacts(ctx context.Context, q store.VectorSearch) (similar, []memory.Degradation) {
 	q.Limit = viewHits
 	found, late := a.search(ctx, q)
 	if late != nil {
@@ -195,7 +195,7 @@ func newTextRetriever(view memory.View, o Options) *textRetriever {
 }
 
 // search returns the scope's own hits. Terms that a view cannot be asked for are left out.
-func (a *textRetriever) search(ctx context.Context, q store.TextSearch) ([]store.TextHit, []Degradation) {
+func (a *textRetriever) search(ctx context.Context, q store.TextSearch) ([]store.TextHit, []memory.Degradation) {
 	q.Terms, q.Limit = viewTerms(q.Terms), viewHits
 	if len(q.Terms) == 0 || q.Scope == "" {
 		return nil, nil

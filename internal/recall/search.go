@@ -1,4 +1,6 @@
-package service
+// Package recall finds a user's messages and facts, by words and by meaning: it keeps users' indexes and facts in memory, asks views
+// and a reranker where there are some, and reads what it found again from the primary store under the caller's scope.
+package recall
 
 import (
 	"context"
@@ -21,14 +23,14 @@ import (
 // Searcher finds a user's messages and facts, by words and by meaning, with the help of views and a reranker where they are
 // configured. Its methods may be called concurrently.
 type Searcher struct {
-	store    searchStore
-	reads    messageReader
-	lexicon  *SearchIndex
+	store    Store
+	messages MessageReader
+	index    *SearchIndex
 	facts    *FactCache
 	queries  *Queries
 	policies policy.Policies
 	meter    Meter
-	now      clock
+	now      func() time.Time
 	related  func(term string) []synonyms.Word
 
 	factVectors *vectorRetriever // nil for none, like the others
@@ -38,16 +40,55 @@ type Searcher struct {
 	reranker    *reranking
 }
 
-// searchStore is what a Searcher reads of the primary store, beside the messages that it found.
-type searchStore interface {
-	sessionReader
-	userReader
+// Store is what a Searcher reads of the primary store, beside the messages that it found.
+type Store interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	ViewBuilds
 }
 
-func newSearcher(o Options) *Searcher {
+// MessageReader reads messages by their places, under the scope of the user who asks: see store.Transcript. It may have a call wait
+// that reads much.
+type MessageReader interface {
+	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
+}
+
+// Meter counts what was not as it should be. It must not block.
+type Meter interface {
+	// Degraded counts a reply that lacks a tier.
+	Degraded(tier string)
+	// ForeignHits counts hits of another scope than the asked one: a view whose filter does not hold.
+	ForeignHits(view string, n int)
+	// StaleHits counts hits that the primary store does not have, or not for the caller.
+	StaleHits(view string, n int)
+}
+
+// Options are what a Searcher needs. All but views and the reranker are required.
+type Options struct {
+	Store    Store
+	Messages MessageReader
+	Index    *SearchIndex
+	Facts    *FactCache
+	Queries  *Queries
+	Policies policy.Policies
+	Meter    Meter
+	Now      func() time.Time
+	Related  func(term string) []synonyms.Word // see rank.Query.Near
+
+	Vectors      VectorView    // nil to compare every vector here
+	Texts        TextView      // nil for none
+	ViewDeadline time.Duration // how long a call waits for a view; required with one
+
+	Reranker         Reranker      // nil for none
+	RerankCandidates int           // how many of the best messages it reads, 2 or more; required with one
+	RerankDeadline   time.Duration // how long a call waits for it; required with one
+}
+
+// New makes a Searcher.
+func New(o Options) *Searcher {
 	return &Searcher{
-		store: o.Store, reads: newMessageReader(o), lexicon: o.SearchIndex, facts: o.Facts, queries: o.Queries,
-		policies: o.Policies, meter: o.Meter, now: o.Now, related: o.Near,
+		store: o.Store, messages: o.Messages, index: o.Index, facts: o.Facts, queries: o.Queries,
+		policies: o.Policies, meter: o.Meter, now: o.Now, related: o.Related,
 		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewMessageVectors, o),
 		transcript: newTextRetriever(memory.ViewTranscript, o), factTexts: newTextRetriever(memory.ViewFacts, o),
 		reranker: newReranking(o),
@@ -82,7 +123,7 @@ type SearchResult struct {
 	More     bool
 	Next     int    // the offset of the next page, where More is set
 	Embedder string // whose vectors ranked; "" when words alone did
-	Degraded []Degradation
+	Degraded []memory.Degradation
 }
 
 // SearchMessages finds messages by the ranking of BuildContext. What the user said is preferred, less than in a context,
@@ -90,35 +131,35 @@ type SearchResult struct {
 func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchResult, error) {
 	ctx = store.OneRequest(ctx)
 	if p.AsOf.IsZero() {
-		p.AsOf = s.now.stored()
+		p.AsOf = s.now().UTC().Truncate(time.Microsecond)
 	}
-	p.Query = maskedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = MaskedWords(p.Query, s.policies.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p)
 	if err != nil {
 		return SearchResult{}, err
 	}
-	ask := SearchIndexSearch{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
+	ask := MessageQuestion{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
 		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
 	}}
-	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
-	in.found = sync.OnceValues(func() (factsFound, error) { return s.findFacts(ctx, in.facts, factAsk{vector: in.vector}) })
-	if err := s.understand(&ask, in, p.AsOf); err != nil {
+	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
+	in.Found = sync.OnceValues(func() (RankedFacts, error) { return s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector}) })
+	if err := s.Understand(&ask, in, p.AsOf); err != nil {
 		return SearchResult{}, err
 	}
-	found, late, err := s.findMessages(ctx, ask, "")
+	found, late, err := s.FindMessages(ctx, ask, "")
 	if err != nil {
 		return SearchResult{}, err
 	}
-	vector, lack := in.vector()
+	vector, lack := in.Vector()
 	if vector.Version != 0 {
-		facts, _ := in.found() // the search would have failed with its error
-		lack = facts.degraded
+		facts, _ := in.Found() // the search would have failed with its error
+		lack = facts.Degraded
 	}
 	out := SearchResult{
-		Degraded: slices.Concat(lack, lexicalDegradation(found), late), Embedder: vector.Model,
+		Degraded: slices.Concat(lack, found.Degradations(), late), Embedder: vector.Model,
 		Next: p.Offset + p.Limit, More: len(found.Hits) > p.Offset+p.Limit,
 	}
-	noteDegraded(s.meter, out.Degraded)
+	CountDegraded(s.meter, out.Degraded)
 	page := found.Hits[min(p.Offset, len(found.Hits)):min(p.Offset+p.Limit, len(found.Hits))]
 	return s.readPage(ctx, p, page, out, ask.Query)
 }
@@ -133,19 +174,19 @@ func searchPrior(query string) float64 {
 
 // matchedMessages searches the user's own index by words and by meaning, and beside it the full-text view: a further source
 // of candidates. Without its answer that of the index stands. The scope is read where the caller does not know it.
-func (s *Searcher) matchedMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) matchedMessages(ctx context.Context, q MessageQuestion, scope memory.ScopeKey) (Found, []memory.Degradation, error) {
 	if q.isEmpty() {
-		found, err := s.lexicon.Search(ctx, q)
+		found, err := s.index.Search(ctx, q)
 		return found, nil, err
 	}
 	limit := q.Limit
 	q.Limit += rank.FuseDepth
 	var found Found
 	var matches []rank.Match
-	var late []Degradation
+	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		found, err = s.lexicon.Search(part, q)
+		found, err = s.index.Search(part, q)
 		return err
 	})
 	both.Go(func() (err error) {
@@ -178,13 +219,15 @@ func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 }
 
 // matchMessages asks the full-text view, where there is one. A user who is not known has no messages.
-func (s *Searcher) matchMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) ([]rank.Match, []Degradation, error) {
+func (s *Searcher) matchMessages(
+	ctx context.Context, q MessageQuestion, scope memory.ScopeKey,
+) ([]rank.Match, []memory.Degradation, error) {
 	if s.transcript == nil || len(q.Terms) == 0 {
 		return nil, nil, nil
 	}
 	if scope == "" {
 		user, err := s.store.User(ctx, q.Ref.UserRef)
-		if err != nil && !isNotFound(err) {
+		if err != nil && !memory.IsGone(err) {
 			return nil, nil, fmt.Errorf("read user: %w", err)
 		}
 		scope = user.Scope
@@ -212,15 +255,15 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 	size := 0
 	for start := 0; start < len(page); start += readAtOnce {
 		hits := page[start:min(start+readAtOnce, len(page))]
-		found, err := s.confirm(ctx, hitsOf{user: p.User, hits: hits, query: q})
+		found, err := s.Confirm(ctx, Candidates{User: p.User, Hits: hits, Query: q})
 		if err != nil {
 			return SearchResult{}, err
 		}
 		for _, v := range found {
-			hit := messageHit(v.message, v.hit, p.Offset+start+v.at+1, q.Terms)
-			hit.Message = recalled(hit.Message, s.policies.SecretsOf(""))
+			hit := messageHit(v.Message, v.Hit, p.Offset+start+v.At+1, q.Terms)
+			hit.Message = Shown(hit.Message, s.policies.SecretsOf(""))
 			out.Hits = append(out.Hits, hit)
-			size += v.message.Message.ContentBytes()
+			size += v.Message.Message.ContentBytes()
 		}
 		if next := start + len(hits); size > p.MaxBytes && next < len(page) {
 			out.More, out.Next = true, p.Offset+next
@@ -238,7 +281,7 @@ func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.
 	keys := map[memory.SessionKey]bool{}
 	for _, id := range p.SessionIDs {
 		session, err := s.store.Session(ctx, p.User.Session(id))
-		if isNotFound(err) {
+		if memory.IsGone(err) {
 			continue
 		}
 		if err != nil {
@@ -249,64 +292,60 @@ func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.
 	return keys, nil
 }
 
-func isNotFound(err error) bool {
-	reason := memory.ReasonOf(err)
-	return reason == memory.ReasonUserNotFound || reason == memory.ReasonSessionNotFound
+// Candidates are hits of a query to be verified for the user who asked.
+type Candidates struct {
+	User     memory.UserRef
+	Hits     []rank.Hit
+	Query    rank.Query
+	MaxBytes int64 // of the messages to read; 0 for no limit
 }
 
-// hitsOf are hits of a query to be verified for the user who asked.
-type hitsOf struct {
-	user     memory.UserRef
-	hits     []rank.Hit
-	query    rank.Query
-	maxBytes int64 // of the messages to read; 0 for no limit
+// Confirmed is a hit with its message, as the primary store has it.
+type Confirmed struct {
+	Hit     rank.Hit
+	At      int // its index in Candidates.Hits
+	Message memory.PlacedMessage
 }
 
-// confirmed is a hit with its message, as the primary store has it.
-type confirmed struct {
-	hit     rank.Hit
-	at      int // in hitsOf.hits
-	message memory.PlacedMessage
-}
-
-// confirm reads hits from the primary store under the caller's scope: what is not there, or not the caller's, is left out, and
+// Confirm reads hits from the primary store under the caller's scope: what is not there, or not the caller's, is left out, and
 // so are the last ones beyond the limit.
-func (s *Searcher) confirm(ctx context.Context, in hitsOf) ([]confirmed, error) {
-	if len(in.hits) == 0 {
+func (s *Searcher) Confirm(ctx context.Context, in Candidates) ([]Confirmed, error) {
+	if len(in.Hits) == 0 {
 		return nil, nil
 	}
-	messages, err := s.reads.messagesAt(ctx, store.PlacesQuery{User: in.user, Places: in.places(), MaxBytes: in.maxBytes})
+	messages, err := s.messages.MessagesAt(ctx, store.PlacesQuery{User: in.User, Places: in.Places(), MaxBytes: in.MaxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("read messages that were found: %w", err)
 	}
-	out, stale := in.match(messages)
+	out, stale := in.Match(messages)
 	if s.transcript != nil {
 		s.transcript.stale(stale)
 	}
 	return out, nil
 }
 
-func (in hitsOf) places() []memory.Place {
-	places := make([]memory.Place, len(in.hits))
-	for i, h := range in.hits {
+// Places are where the hits stand, in their order.
+func (in Candidates) Places() []memory.Place {
+	places := make([]memory.Place, len(in.Hits))
+	for i, h := range in.Hits {
 		places[i] = h.Place
 	}
 	return places
 }
 
-// match puts hits and messages together, and counts the hits that the view should not have answered.
-func (in hitsOf) match(messages []memory.PlacedMessage) (out []confirmed, stale int) {
+// Match puts hits and messages together, and counts the hits that the view should not have returned.
+func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, stale int) {
 	placed := make(map[memory.Place]memory.PlacedMessage, len(messages))
 	for _, m := range messages {
 		placed[m.Place] = m
 	}
 	all := in.isWhole(messages)
-	for i := range in.hits {
-		h := &in.hits[i]
+	for i := range in.Hits {
+		h := &in.Hits[i]
 		m, ok := placed[h.Place]
 		switch {
 		case ok && (!h.OnlyViewed() || in.admits(m.Message)):
-			out = append(out, confirmed{h.Placed(m.Message, in.query.Terms), i, m})
+			out = append(out, Confirmed{h.Placed(m.Message, in.Query.Terms), i, m})
 		case h.OnlyViewed() && (ok || all):
 			stale++
 		}
@@ -315,18 +354,18 @@ func (in hitsOf) match(messages []memory.PlacedMessage) (out []confirmed, stale 
 }
 
 // isWhole reports whether no message can be missing for the limit alone: what was read is far from it.
-func (in hitsOf) isWhole(messages []memory.PlacedMessage) bool {
+func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 	size := int64(0)
 	for _, m := range messages {
 		size += int64(m.Message.ContentBytes())
 	}
-	return in.maxBytes == 0 || size < in.maxBytes/2
+	return in.MaxBytes == 0 || size < in.MaxBytes/2
 }
 
 // admits reports whether a message that only a view found may be a hit: the view was told so, but is not believed.
-func (in hitsOf) admits(m memory.Message) bool {
+func (in Candidates) admits(m memory.Message) bool {
 	said := m.SaidTime()
-	return m.Recallable() && (in.query.From.IsZero() || !said.Before(in.query.From)) && (in.query.To.IsZero() || said.Before(in.query.To))
+	return m.Recallable() && (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To))
 }
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {

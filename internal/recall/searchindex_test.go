@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func search(t *testing.T, r *racing) Found {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := l.Search(t.Context(), SearchIndexSearch{Query: rank.Query{Terms: []string{"rose"}}})
+	found, err := l.Search(t.Context(), MessageQuestion{Query: rank.Query{Terms: []string{"rose"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestSearchIndexSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []int{2, 1} {
-			found, err := l.Search(t.Context(), SearchIndexSearch{Query: rank.Query{Terms: []string{"rose"}}})
+			found, err := l.Search(t.Context(), MessageQuestion{Query: rank.Query{Terms: []string{"rose"}}})
 			if err != nil || len(found.Hits) != want {
 				t.Errorf("found %+v, %v, want %d hits", found, err, want)
 			}
@@ -141,7 +141,7 @@ func TestSearchIndexSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []int{0, 1, 1, 1, 0} {
-			found, err := l.Search(t.Context(), SearchIndexSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			found, err := l.Search(t.Context(), MessageQuestion{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
 			if err != nil || len(found.Turns) != want || found.Degraded != "" {
 				t.Errorf("search %d: %d found, want %d; %q, %v", i+1, len(found.Turns), want, found.Degraded, err)
 			}
@@ -156,7 +156,7 @@ func TestSearchIndexSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			found, err := l.Search(t.Context(), SearchIndexSearch{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
+			found, err := l.Search(t.Context(), MessageQuestion{Vector: func() rank.QueryVector { return rank.QueryVector{Version: 1, Values: []float32{1, 0}} }})
 			if err != nil || len(found.Turns) != 1 {
 				t.Errorf("%d found, %v", len(found.Turns), err)
 			}

@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// Reranker reads documents together with a query. Rerank must answer one finite score for each document, in the order of
+// Reranker reads documents together with a query. Rerank must return one finite score for each document, in the order of
 // the documents, the higher the better, or an error whose text holds nothing of either.
 type Reranker interface {
 	Rerank(ctx context.Context, query string, documents []string) ([]float64, error)
@@ -51,9 +51,9 @@ func newReranking(o Options) *reranking {
 	}
 }
 
-// findMessages searches, and has a reranker order the best of what was found where one is configured. As many are
+// FindMessages searches a user's messages, and has a reranker order the best of what was found where one is configured. As many are
 // reranked whatever the limit is, so that pages follow each other.
-func (s *Searcher) findMessages(ctx context.Context, q SearchIndexSearch, scope memory.ScopeKey) (Found, []Degradation, error) {
+func (s *Searcher) FindMessages(ctx context.Context, q MessageQuestion, scope memory.ScopeKey) (Found, []memory.Degradation, error) {
 	if s.reranker == nil || q.Words == "" {
 		return s.matchedMessages(ctx, q, scope)
 	}
@@ -73,7 +73,7 @@ func (s *Searcher) findMessages(ctx context.Context, q SearchIndexSearch, scope 
 
 // rerank has the first hits put in a reranker's order. They are read from the primary store before: nothing is sent out that is
 // not the caller's, and a hit whose message is gone is dropped.
-func (s *Searcher) rerank(ctx context.Context, q SearchIndexSearch, hits []rank.Hit) ([]rank.Hit, []Degradation, error) {
+func (s *Searcher) rerank(ctx context.Context, q MessageQuestion, hits []rank.Hit) ([]rank.Hit, []memory.Degradation, error) {
 	n := min(len(hits), s.reranker.candidates)
 	if n < 2 {
 		return hits, nil, nil
@@ -95,7 +95,7 @@ func (s *Searcher) rerank(ctx context.Context, q SearchIndexSearch, hits []rank.
 // documents reads what a reranker is to read of hits. Messages may be a mebibyte each, so that not all are held at once.
 func (s *Searcher) documents(
 	ctx context.Context,
-	q SearchIndexSearch,
+	q MessageQuestion,
 	hits []rank.Hit,
 ) (best []rank.Reranked, documents []string, err error) {
 	in := time.UTC
@@ -108,12 +108,12 @@ func (s *Searcher) documents(
 	}
 	for start := 0; start < len(hits); start += readAtOnce {
 		part := hits[start:min(start+readAtOnce, len(hits))]
-		found, err := s.confirm(ctx, hitsOf{user: q.Ref.UserRef, hits: part, query: q.Query})
+		found, err := s.Confirm(ctx, Candidates{User: q.Ref.UserRef, Hits: part, Query: q.Query})
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, v := range found {
-			best = append(best, rank.Reranked{Hit: v.hit, At: start + v.at})
+			best = append(best, rank.Reranked{Hit: v.Hit, At: start + v.At})
 			documents = append(documents, document(v, in))
 		}
 	}
@@ -121,18 +121,18 @@ func (s *Searcher) documents(
 }
 
 // document is a hit's best passage with who said it and on which day of a timezone.
-func document(v confirmed, in *time.Location) string {
-	m := v.message.Message
+func document(v Confirmed, in *time.Location) string {
+	m := v.Message.Message
 	speaker := m.Name
 	if speaker == "" {
 		speaker = m.Role.String()
 	}
-	words := passage(m.SaidText(), v.hit.Passage)
+	words := passage(m.SaidText(), v.Hit.Passage)
 	return text.Clip(fmt.Sprintf("%s, %s: %s", speaker, m.SaidTime().In(in).Format(time.DateOnly), words), maxRerankDocument)
 }
 
 // ask returns the documents' scores, or why there are none.
-func (a *reranking) ask(ctx context.Context, query string, documents []string) (scores []float64, late []Degradation) {
+func (a *reranking) ask(ctx context.Context, query string, documents []string) (scores []float64, late []memory.Degradation) {
 	err := a.circuit.Do(ctx, func() (err error) {
 		inner, cancel := context.WithTimeout(ctx, a.deadline)
 		defer cancel()
@@ -146,5 +146,5 @@ func (a *reranking) ask(ctx context.Context, query string, documents []string) (
 	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
 		reason = fmt.Sprintf("the reranker failed %d times in a row and is not asked", open.Failures)
 	}
-	return nil, []Degradation{{TierRerank, reason}}
+	return nil, []memory.Degradation{{Tier: memory.TierRerank, Reason: reason}}
 }

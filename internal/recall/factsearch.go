@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -25,10 +25,10 @@ type FactSearch struct {
 	AsOf       time.Time // zero for now
 }
 
-// FactsFound is what SearchFacts answers.
+// FactsFound is what SearchFacts returns.
 type FactsFound struct {
 	Hits     []FactHit
-	Degraded []Degradation
+	Degraded []memory.Degradation
 	Embedder string // whose vectors ranked; "" when words alone did
 	Scored   int    // the facts the user has, superseded ones included
 }
@@ -46,49 +46,50 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = maskedWords(p.Query, resolved.MaskSecrets)
-	in := s.newScope(ctx, p.User, func() (string, error) { return p.Query, nil })
+	p.Query = MaskedWords(p.Query, resolved.MaskSecrets)
+	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
 	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
 	if err != nil {
 		return FactsFound{}, err
 	}
-	found, err := s.findFacts(ctx, in.facts, factAsk{vector: in.vector, FactQuery: rank.FactQuery{
+	found, err := s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector, FactQuery: rank.FactQuery{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
-		AsOf: p.AsOf, Formula: formulaOf(resolved.Facts), Times: times,
+		AsOf: p.AsOf, Formula: FormulaOf(resolved.Facts), Times: times,
 	}})
-	noteDegraded(s.meter, found.degraded)
-	return FactsFound{Hits: found.hits, Scored: found.scored, Embedder: found.embedder, Degraded: found.degraded}, err
+	CountDegraded(s.meter, found.Degraded)
+	return FactsFound{Hits: found.Hits, Scored: found.Scored, Embedder: found.Embedder, Degraded: found.Degraded}, err
 }
 
-func formulaOf(f policy.Facts) rank.FactFormula {
+// FormulaOf is how a profile weighs facts.
+func FormulaOf(f policy.Facts) rank.FactFormula {
 	return rank.FactFormula{Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife}
 }
 
-// factAsk is a question to a user's facts.
-type factAsk struct {
+// FactQuestion asks which of a user's facts are about something.
+type FactQuestion struct {
 	rank.FactQuery
-	vector  func() (QueryVector, []Degradation) // nil to rank by words alone
-	related bool                                // whether facts without the query's words must be nearer to it than unrelated ones
-	session memory.SessionKey                   // whose own facts are asked for too; "" for none
+	QueryVector func() (QueryVector, []memory.Degradation) // nil to rank by words alone
+	Related     bool                                       // whether facts without the query's words must be nearer to it than unrelated ones
+	Session     memory.SessionKey                          // whose own facts are asked for too; "" for none
 }
 
-// factsFound is what a user's facts answer.
-type factsFound struct {
-	hits     []rank.FactHit
-	sources  []rank.Match  // the messages from which the nearest facts were learnt
-	session  []memory.Fact // current facts first said in the session, the latest first
-	scored   int
+// RankedFacts are the facts that a question found, the best first.
+type RankedFacts struct {
+	Hits     []rank.FactHit
+	Sources  []rank.Match  // the messages from which the nearest facts were learnt
+	Session  []memory.Fact // current facts first said in the session, the latest first
+	Scored   int
 	waiting  int    // current facts that have no vector yet, as far as that is known here
-	embedder string // whose vectors ranked; "" when words alone did
-	degraded []Degradation
+	Embedder string // whose vectors ranked; "" when words alone did
+	Degraded []memory.Degradation
 }
 
-// findFacts ranks the user's facts. What is not in memory is asked for at once: the query's vector and what is near it,
+// FindFacts ranks the user's facts. What is not in memory is asked for at once: the query's vector and what is near it,
 // and what the full-text view finds.
-func (s *Searcher) findFacts(ctx context.Context, read readFacts, q factAsk) (factsFound, error) {
+func (s *Searcher) FindFacts(ctx context.Context, read readFacts, q FactQuestion) (RankedFacts, error) {
 	var near nearFacts
 	var matches []rank.FactMatch
-	var late []Degradation
+	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		near, err = s.near(part, read, q)
@@ -99,7 +100,7 @@ func (s *Searcher) findFacts(ctx context.Context, read readFacts, q factAsk) (fa
 		return err
 	})
 	if err := both.Wait(); err != nil {
-		return factsFound{}, err
+		return RankedFacts{}, err
 	}
 	q.Matched = matches
 	return s.rankFacts(ctx, q, near, late)
@@ -107,10 +108,10 @@ func (s *Searcher) findFacts(ctx context.Context, read readFacts, q factAsk) (fa
 
 // rankFacts decides with what was found. When another call gave vectors back meanwhile that this one read, they are read
 // again.
-func (s *Searcher) rankFacts(ctx context.Context, q factAsk, near nearFacts, late []Degradation) (factsFound, error) {
+func (s *Searcher) rankFacts(ctx context.Context, q FactQuestion, near nearFacts, late []memory.Degradation) (RankedFacts, error) {
 	for reads := 1; ; reads++ {
 		if found, ok := near.search(q); ok {
-			found.degraded = slices.Concat(near.late, late, waitingVectors(TierVectors, found.waiting, "facts"))
+			found.Degraded = slices.Concat(near.late, late, waitingVectors(memory.TierVectors, found.waiting, "facts"))
 			return found, nil
 		}
 		if reads == maxReadFacts {
@@ -118,7 +119,7 @@ func (s *Searcher) rankFacts(ctx context.Context, q factAsk, near nearFacts, lat
 			continue
 		}
 		if err := s.nearer(ctx, s.facts.once(ctx, near.at.user), q, &near); err != nil {
-			return factsFound{}, err
+			return RankedFacts{}, err
 		}
 	}
 }
@@ -130,14 +131,14 @@ type nearFacts struct {
 	floor int64       // vectors up to this number are in the view
 	similar
 	complete bool // whether those above it were read
-	late     []Degradation
+	late     []memory.Degradation
 }
 
 // near finds what is near the query.
-func (s *Searcher) near(ctx context.Context, read readFacts, q factAsk) (nearFacts, error) {
+func (s *Searcher) near(ctx context.Context, read readFacts, q FactQuestion) (nearFacts, error) {
 	var out nearFacts
-	if q.vector != nil {
-		out.query, out.late = q.vector()
+	if q.QueryVector != nil {
+		out.query, out.late = q.QueryVector()
 	}
 	err := s.nearer(ctx, read, q, &out)
 	return out, err
@@ -145,14 +146,14 @@ func (s *Searcher) near(ctx context.Context, read readFacts, q factAsk) (nearFac
 
 // nearer reads the facts, and with a query's vector those vectors that the index lacks beside asking the view for the
 // others. A view that does not answer leaves the words.
-func (s *Searcher) nearer(ctx context.Context, read readFacts, q factAsk, near *nearFacts) (err error) {
+func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, near *nearFacts) (err error) {
 	if near.at, err = read(); err != nil || near.query.Version == 0 {
 		return err
 	}
 	near.floor = s.viewed(near.at, near.query.Version)
 	asked := *near
 	var found similar
-	var late []Degradation
+	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
 		near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
@@ -184,7 +185,7 @@ func (s *Searcher) viewed(at factsAt, version int) int64 {
 
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
 // nearest are chosen.
-func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []Degradation) {
+func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []memory.Degradation) {
 	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
 		Space: store.VectorSpace{
 			View:      memory.ViewVectors,
@@ -203,39 +204,39 @@ func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQu
 }
 
 // search ranks the facts; false when the index does not have the vectors any more that were read.
-func (n nearFacts) search(q factAsk) (factsFound, bool) {
+func (n nearFacts) search(q FactQuestion) (RankedFacts, bool) {
 	x := n.at.facts
 	x.RLock()
 	defer x.RUnlock()
 	if n.query.Version != 0 {
 		if !n.complete || !x.holds(n.at.scope, n.query.Version, n.floor) {
-			return factsFound{}, false
+			return RankedFacts{}, false
 		}
 		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
-		if q.related {
+		if q.Related {
 			q.Unrelated = n.query.Unrelated
 		}
 	}
-	found := factsFound{scored: x.index.Len(), embedder: n.query.Model}
+	found := RankedFacts{Scored: x.index.Len(), Embedder: n.query.Model}
 	// A view has all vectors up to the floor, and those of a model that is part of the program are made at once.
 	if n.query.Version != 0 && n.floor == 0 && !n.query.Selective {
 		found.waiting = x.index.WithoutVector()
 	}
-	found.hits, found.sources = x.index.SearchWithSources(q.FactQuery)
-	if q.session != "" {
-		found.session = x.index.LearntIn(q.session)
+	found.Hits, found.Sources = x.index.SearchWithSources(q.FactQuery)
+	if q.Session != "" {
+		found.Session = x.index.LearntIn(q.Session)
 	}
 	return found, true
 }
 
 // byWords leaves vectors out.
 func (n nearFacts) byWords(reason string) nearFacts {
-	n.query, n.late = QueryVector{}, append(n.late, Degradation{TierVectors, reason})
+	n.query, n.late = QueryVector{}, append(n.late, memory.Degradation{Tier: memory.TierVectors, Reason: reason})
 	return n
 }
 
 // matchFacts asks the full-text view for facts with the query's words.
-func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []Degradation, error) {
+func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []memory.Degradation, error) {
 	at, err := read()
 	if err != nil || s.factTexts == nil || len(q.Terms) == 0 {
 		return nil, nil, err

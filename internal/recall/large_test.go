@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func (l *library) lexicon(t *testing.T, bytes int64) *SearchIndex {
 
 func ask(t *testing.T, x *SearchIndex, user string) Found {
 	t.Helper()
-	found, err := x.Search(t.Context(), SearchIndexSearch{
+	found, err := x.Search(t.Context(), MessageQuestion{
 		Ref: memory.UserRef{UserID: user}.Session(""), Query: rank.Query{Terms: []string{"rose"}},
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func TestLargeIndexesOfSeveralUsers(t *testing.T) {
 
 func TestAnIndexThatTakesLongToRead(t *testing.T) {
 	search := func(ctx context.Context, x *SearchIndex) (Found, error) {
-		return x.Search(ctx, SearchIndexSearch{Ref: memory.UserRef{UserID: "ada"}.Session(""), Query: rank.Query{Terms: []string{"rose"}}})
+		return x.Search(ctx, MessageQuestion{Ref: memory.UserRef{UserID: "ada"}.Session(""), Query: rank.Query{Terms: []string{"rose"}}})
 	}
 	for name, bytes := range map[string]int64{"in the cache": 1 << 20, "too large for the cache": tooSmall} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -56,7 +56,7 @@ type QueryVector struct {
 
 // Embed returns a query's vector, or why there is none in time. A hash embedder is not asked, nor one that does not know
 // the language of the query: its neighbours are no meanings.
-func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []Degradation) {
+func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []memory.Degradation) {
 	version, embedder := q.embeddings.Active()
 	switch {
 	case embedder == nil && query != "":
@@ -126,6 +126,6 @@ func (q *Queries) start(ctx context.Context, embedder embed.Embedder, query stri
 	return done
 }
 
-func withoutVector(why string) (QueryVector, []Degradation) {
-	return QueryVector{}, []Degradation{{TierEmbedding, why}}
+func withoutVector(why string) (QueryVector, []memory.Degradation) {
+	return QueryVector{}, []memory.Degradation{{Tier: memory.TierEmbedding, Reason: why}}
 }

@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -11,6 +11,15 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 )
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func learnt(id, text, attribute string) memory.Fact {
+	return memory.Fact{
+		ID: id, Text: text, Attribute: attribute, Category: memory.CategoryPersonalInfo, Significance: 5, Confidence: .8,
+		Origin: memory.FactExtracted, Model: "m", ValidFrom: noon, CreateTime: noon, UpdateTime: noon, Revision: 1,
+	}
+}
 
 // factsFixed is a store whose facts never change.
 type factsFixed struct{ store.FactState }
@@ -113,17 +122,17 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return New(Options{Facts: c, Vectors: answersNothing{}, ViewDeadline: time.Minute, Now: func() time.Time { return noon }}).Search
+		return New(Options{Facts: c, Vectors: answersNothing{}, ViewDeadline: time.Minute, Now: func() time.Time { return noon }})
 	}
 	hold := func(svc *Searcher) (vectors, answered int) {
 		t.Helper()
 		user := memory.UserRef{UserID: "u"}
 		before := s.read
 		near := nearFacts{query: QueryVector{Version: version, Values: make([]float32, dimension)}}
-		if err := svc.nearer(t.Context(), svc.facts.once(t.Context(), user), factAsk{}, &near); err != nil {
+		if err := svc.nearer(t.Context(), svc.facts.once(t.Context(), user), FactQuestion{}, &near); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := near.search(factAsk{}); !ok {
+		if _, ok := near.search(FactQuestion{}); !ok {
 			t.Error("the index lacks vectors that were read")
 		}
 		with := near.at.facts.bytes()

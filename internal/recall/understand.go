@@ -1,4 +1,4 @@
-package service
+package recall
 
 import (
 	"context"
@@ -15,49 +15,50 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// searchScope is what the searches of one call share: each part is read once, for whoever asks first.
-type searchScope struct {
-	query  func() (string, error)
-	user   func() (memory.User, error) // without State; the zero one where nothing is known of the user
-	facts  readFacts
-	vector func() (QueryVector, []Degradation) // of the query; the zero one where words alone must do
-	found  func() (factsFound, error)          // the facts that the query finds
-	hidden func() (memory.Hidden, error)       // the messages that stand in no context
-	marks  func() (summary.Marks, error)       // with it
+// Lookups are what the searches of one call share: each part is read once, for whoever asks first.
+type Lookups struct {
+	Query  func() (string, error)
+	User   func() (memory.User, error) // without State; the zero one where nothing is known of the user
+	Facts  readFacts
+	Vector func() (QueryVector, []memory.Degradation) // of the query; the zero one where words alone must do
+	Found  func() (RankedFacts, error)                // the facts that the query finds
+	Hidden func() (memory.Hidden, error)              // the messages that stand in no context
+	Marks  func() (summary.Marks, error)              // with it
 }
 
-// newScope leaves found and hidden to the caller.
-func (s *Searcher) newScope(ctx context.Context, ref memory.UserRef, query func() (string, error)) searchScope {
+// NewLookups returns what a call about a user may read. It leaves Found, Hidden and Marks to the caller.
+func (s *Searcher) NewLookups(ctx context.Context, ref memory.UserRef, query func() (string, error)) Lookups {
 	user := sync.OnceValues(func() (memory.User, error) {
 		user, err := s.store.User(ctx, ref)
-		if err != nil && !isNotFound(err) {
+		if err != nil && !memory.IsGone(err) {
 			return memory.User{}, fmt.Errorf("read the user's timezone: %w", err)
 		}
 		return user, nil
 	})
-	return searchScope{query: query, user: user, facts: s.facts.once(ctx, ref), vector: sync.OnceValues(func() (QueryVector, []Degradation) {
+	vector := sync.OnceValues(func() (QueryVector, []memory.Degradation) {
 		words, err := query()
 		if err != nil {
 			return QueryVector{}, nil
 		}
 		return s.queries.Embed(ctx, words)
-	})}
+	})
+	return Lookups{Query: query, User: user, Facts: s.facts.once(ctx, ref), Vector: vector}
 }
 
-// understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
+// Understand notes what the ranking takes from the words of a search: their terms, the words near to these, what is near
 // to them in meaning, whether when is asked, and the times that are named, in the user's timezone.
-func (s *Searcher) understand(q *SearchIndexSearch, in searchScope, now time.Time) (err error) {
-	if q.Words, err = in.query(); err != nil || q.Words == "" {
+func (s *Searcher) Understand(q *MessageQuestion, in Lookups, now time.Time) (err error) {
+	if q.Words, err = in.Query(); err != nil || q.Words == "" {
 		return err
 	}
 	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
-	q.User = in.user
+	q.User = in.User
 	q.Vector = func() rank.QueryVector {
-		v, _ := in.vector()
+		v, _ := in.Vector()
 		return rank.QueryVector{Version: v.Version, Values: v.Values, Unrelated: v.Unrelated}
 	}
 	q.Attach = func() (map[string][]memory.Place, error) {
-		at, err := in.facts()
+		at, err := in.Facts()
 		if err != nil {
 			return nil, err
 		}
@@ -67,15 +68,15 @@ func (s *Searcher) understand(q *SearchIndexSearch, in searchScope, now time.Tim
 		q.Nearest = s.turnVectors.nearTurns
 	}
 	q.Sources = func() ([]rank.Match, error) {
-		f, err := in.found()
-		return f.sources, err
+		f, err := in.Found()
+		return f.Sources, err
 	}
 	return nameTimes(q, in, now)
 }
 
 // nameTimes reads the times that the words of a search name, whose own words count little then: "last week" finds what was
 // said then, not who says "last" and "week".
-func nameTimes(q *SearchIndexSearch, in searchScope, now time.Time) error {
+func nameTimes(q *MessageQuestion, in Lookups, now time.Time) error {
 	ordered := when.OrderIn(q.Words)
 	q.Order = ordered.Order
 	named := when.Read(q.Words)
@@ -92,11 +93,11 @@ func nameTimes(q *SearchIndexSearch, in searchScope, now time.Time) error {
 }
 
 // timesOf are the times that expressions mean, in the user's timezone.
-func timesOf(named when.Expressions, in searchScope, now time.Time) ([]when.Mention, error) {
+func timesOf(named when.Expressions, in Lookups, now time.Time) ([]when.Mention, error) {
 	if named.None() {
 		return nil, nil
 	}
-	user, err := in.user()
+	user, err := in.User()
 	if err != nil {
 		return nil, err
 	}
