@@ -8,8 +8,6 @@ package sqlitestore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -97,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Keys == nil {
-		o.Keys = randomKey
+		o.Keys = store.MintKey
 	}
 	if o.Readers <= 0 {
 		o.Readers = defaultReaders
@@ -154,12 +152,6 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		return nil
 	})
 	return s
-}
-
-func randomKey() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
 }
 
 // Close finishes what is queued and closes the file. Calls that come later get SHUTTING_DOWN.
