@@ -9,6 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -18,7 +19,7 @@ import (
 
 // merging is what an import into a user who is there takes beside the Porter's own.
 type merging struct {
-	facts   *FactCache
+	facts   *recall.FactCache
 	sweeper Sweeper
 	runner  Runner
 	vectors VectorWaker

@@ -33,7 +33,7 @@ func (s *archive) CommitImport(ctx context.Context, p store.ImportCommit) error 
 // mergeTarget finds the life that an import goes to.
 func (s *archive) mergeTarget(ctx context.Context, into store.Merge) (userDoc, error) {
 	u, err := s.scope(store.OneRequest(ctx), into.User)
-	if notFound(err) || err == nil && u.Scope != into.Scope {
+	if memory.IsGone(err) || err == nil && u.Scope != into.Scope {
 		return u, store.ImportTargetGone()
 	}
 	return u, err

@@ -26,13 +26,13 @@ func (s *archive) CommitImport(ctx context.Context, p store.ImportCommit) error 
 
 // findMerge finds an import and the life that it goes to.
 func findMerge(c *conn, scope memory.ScopeKey, into store.Merge) (from, to found, err error) {
-	if from, err = findUser(c, store.ImportUser(scope)); notFound(err) {
+	if from, err = findUser(c, store.ImportUser(scope)); memory.IsGone(err) {
 		return from, to, store.ImportGone()
 	}
 	if err != nil {
 		return from, to, err
 	}
-	if to, err = findLife(c, into.User, into.Scope); notFound(err) {
+	if to, err = findLife(c, into.User, into.Scope); memory.IsGone(err) {
 		err = store.ImportTargetGone()
 	}
 	return from, to, err
