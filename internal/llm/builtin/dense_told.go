@@ -185,7 +185,7 @@ func tellJapanese(clause string) (string, bool) {
 var chineseTelling = telling{
 	clauses: regexp.MustCompile(`[，,；;]\s*`),
 	opener: regexp.MustCompile(
-		`^(?:(?:嗯+|对了|对|是的|是啊|好的|好吧|哈哈+|其实|说实话|另外|还有|而且|不过|但是|但|所以|因为|然后|顺便说一下|顺便|话说|你好|您好|大家好|谢谢你?|哦|啊|那个|就是)[，,、！!。\s]*|[，,；;\s]+)*`,
+		`^(?:对[，,、！!。\s]+|(?:嗯+|对了|是的|是啊|好的|好吧|哈哈+|其实|说实话|另外|还有|而且|不过|但是|但|所以|因为|然后|顺便说一下|顺便|话说|你好|您好|大家好|谢谢你?|哦|啊|那个|就是)[，,、！!。\s]*|[，,；;\s]+)*`,
 	),
 	tell:   tellChinese,
 	quoted: func(clause string) string { return "说：“" + clause + "。”" },
@@ -198,8 +198,8 @@ var chineseTelling = telling{
 	empty:    regexp.MustCompile(`你|您|^(?:这|那|它|请|帮|把(?:它|这|那)|给我|再|让我|祝)|(?:吧|吗|呢|呀|哦|啦|一下|看看|这个|那个|不要了)$`),
 	attributes: []property{
 		{"name", regexp.MustCompile(`^我(?:的名字)?(?:叫|是叫)|^我的名字是`)},
-		{"preferred_name", regexp.MustCompile(`^(?:大家|朋友)?都?叫我`)},
-		{"home_city", regexp.MustCompile(`^(?:(?:我们?|这周|上周|上个月|刚|已经)*搬家了[，\s])?(?:我们?|咱们)?(?:现在|目前|已经|上个月|去年|刚|刚刚|又|家)*(?:住在|住到|搬到|搬去|搬来|搬回|定居在?)`)},
+		{"preferred_name", regexp.MustCompile(`^(?:大家|朋友们?|同事们?|家里人?|家人)都?叫我`)},
+		{"home_city", regexp.MustCompile(`^(?:(?:我们?|这周|上周|上个月|刚|已经)*搬家了[，\s])?(?:我们?|咱们)?(?:现在|目前|已经|上个?月|上周|上个?星期|这周|这个?月|昨天|前天|最近|前不久|不久前|今年|去年|刚|刚刚|又|家)*(?:住在|住到|搬到|搬去|搬来|搬回|定居在?)`)},
 		{"employer", regexp.MustCompile(`^我?(?:现在|目前|刚|上周|上个月)*在\S+(?:上班|工作|就职|任职)|^我?(?:现在|刚|上周|上个月)*(?:入职|跳槽到|加入了?)`)},
 		{
 			"job_title",
