@@ -48,12 +48,20 @@ func asked(sentence string) (finding, bool) {
 	return finding{}, false
 }
 
+// mixedWords is how many words in Latin letters make a sentence one of two languages.
+const mixedWords = 4
+
+var latinWord = regexp.MustCompile(`[A-Za-z]{2,}`)
+
 // askingOf are the languages that a sentence may be in.
 func askingOf(sentence string) []*asking {
 	han := false
 	for _, r := range sentence {
 		switch {
 		case unicode.Is(unicode.Hangul, r):
+			if len(latinWord.FindAllString(sentence, mixedWords)) == mixedWords { // who mixes may ask in either
+				return []*asking{&koreanAsking, &englishAsking}
+			}
 			return []*asking{&koreanAsking}
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			return []*asking{&japaneseAsking}
