@@ -35,6 +35,7 @@ type erasureDoc struct {
 	Seqs       []rangeDoc          `bson:"seqs,omitempty"`
 	Summary    *erasedSummaryDoc   `bson:"summary,omitempty"`
 	LastSeq    int64               `bson:"last_seq,omitempty"`
+	ErasedID   []byte              `bson:"erased_id,omitempty"` // of a session: see store.ErasedSessionHash
 	FreeIDs    bool                `bson:"free_ids,omitempty"`
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
 	Begun      bool                `bson:"begun"`           // all that BeginErasure promises is done
@@ -153,6 +154,10 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	d.Scope, d.Session, d.LastSeq = u.Scope, session.Key, h.lastSeq
+	if d.Kind == memory.EraseSession {
+		hash := store.ErasedSessionHash(u.hashKey(), session.SessionID)
+		d.ErasedID = hash[:]
+	}
 	if d.Kind != memory.EraseMessages {
 		return nil
 	}

@@ -429,7 +429,7 @@ func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[
 	}
 	by := make(map[memory.ScopeKey]memory.UserRef, len(docs))
 	for _, d := range docs {
-		if d.Tenant != importTenant {
+		if d.Tenant != store.ImportTenant {
 			by[d.Scope] = d.ref()
 		}
 	}

@@ -1,6 +1,6 @@
 // Package sqlitestore keeps the primary store in one SQLite file (modernc.org/sqlite, no cgo).
 //
-// One goroutine writes, and commits what is waiting together; readers have connections of their own and see the last
+// One connection writes, and commits what is waiting together; readers have connections of their own and see the last
 // commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file, and on Linux a lock on the
 // data file itself, keep a second server out; a program that only reads may read beside. The file must be on a local disk
 // and have one name.
@@ -130,10 +130,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	c := &core{
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
-		writer: &writer{
-			dial: func() (*conn, error) { return dial(path, writing()...) },
-			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
-		},
+		writer: newWriter(func() (*conn, error) { return dial(path, writing()...) }, o.Log),
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
