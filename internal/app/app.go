@@ -44,6 +44,8 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
+	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
+	Processors int
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
 	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap        func(store.PrimaryStore) store.PrimaryStore
@@ -124,9 +126,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
+	processors := cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
+	a.gate = admission.New(admission.Options{
+		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
+		Meter: recorder,
+	})
 	a.turns = admission.NewTurns(admission.TurnsOptions{
-		Places: runtime.GOMAXPROCS(0), Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
+		Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
 	})
 	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
 	verifiers, err := a.verifiers()
@@ -185,7 +191,7 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 		hosts = httpapi.LoopbackHosts()
 	}
 	return httpapi.New(httpapi.Options{
-		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
 }
