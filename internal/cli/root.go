@@ -75,7 +75,6 @@ func clientEnv() []string {
 // run is one run of a command.
 type run struct {
 	ctx  context.Context
-	env  Env
 	kong *kong.Context
-	options
+	printer
 }

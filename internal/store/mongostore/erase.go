@@ -18,9 +18,9 @@ import (
 // erasureStore implements store.Erasures.
 type erasureStore struct {
 	*core
-	transcript *transcript
-	journal    *journal
-	owner      *factStore
+	inTurns *turnEraser
+	journal *journal
+	owner   *factStore
 }
 
 // erasureDoc is an erasure. Inserting it is the commit point; with a Fence, inserting the turn of that number is.
@@ -150,7 +150,7 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	h := headOf(session)
-	if err := s.transcript.newer(ctx, &h); err != nil {
+	if err := s.inTurns.transcript.newer(ctx, &h); err != nil {
 		return err
 	}
 	d.Scope, d.Session, d.LastSeq = u.Scope, session.Key, h.lastSeq
@@ -171,7 +171,7 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	asked := upTo(p.Seqs, h.lastSeq)
-	left, err := s.undeleted(ctx, session.Key, asked)
+	left, err := s.inTurns.undeleted(ctx, session.Key, asked)
 	if err != nil {
 		return err
 	}
