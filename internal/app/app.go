@@ -28,6 +28,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/server"
@@ -43,6 +44,8 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
+	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
+	Processors int
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
 	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap        func(store.PrimaryStore) store.PrimaryStore
@@ -123,9 +126,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
+	processors := cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
+	a.gate = admission.New(admission.Options{
+		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
+		Meter: recorder,
+	})
 	a.turns = admission.NewTurns(admission.TurnsOptions{
-		Places: runtime.GOMAXPROCS(0), Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
+		Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
 	})
 	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
 	verifiers, err := a.verifiers()
@@ -133,7 +140,8 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.newLimits(recorder, verifiers)
-	a.models = newModels(a.cfg, recorder, a.limits.budget)
+	a.models = newModels(a.cfg, recorder, a.limits)
+	a.limits.asks = a.models.own.asksForSummaries
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
@@ -144,7 +152,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
 	)
-	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
+	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
 	}
@@ -183,7 +191,7 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 		hosts = httpapi.LoopbackHosts()
 	}
 	return httpapi.New(httpapi.Options{
-		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
 }
@@ -236,7 +244,7 @@ func (a *App) erasures(ctx context.Context) (count int, oldest time.Time, err er
 	return a.sweeper.Pending(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Options) (*jobrunner.Runner, error) {
+func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Options) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -251,14 +259,18 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Op
 	}
 	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Failpoints: opts.Failpoints, Sweep: opts.Sweep,
+		Policies: policies.WorkOf, Tenants: a.models.own, Meter: meter, Log: a.log, Workers: a.cfg.Workers,
+		Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
 		Now:     a.store.Now,
 	}
 	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {
 		// What is built in works on this machine: with four workers Record took twice as long.
-		o.Workers, o.Busy = 1, func() bool { return a.server.Busy() }
+		o.Busy = func() bool { return a.server.Busy() }
+		if len(a.cfg.TenantHosts.List()) == 0 && a.cfg.ChatBaseURL == "" { // no tenant has others
+			o.Workers = 1
+		}
 	}
 	return jobrunner.NewRunner(o), nil
 }
@@ -266,7 +278,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Op
 // lateWrites is how long a write that was under way when an erasure began may take to arrive in a store of several processes.
 const lateWrites = time.Minute
 
-func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
+func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
 		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
@@ -300,12 +312,12 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *telemetry.Recorder) (service.Services, error) {
+func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *telemetry.Recorder) (service.Services, error) {
 	words, err := synonyms.Open()
 	if err != nil {
 		return service.Services{}, err
 	}
-	searchIndex, err := service.NewSearchIndex(service.SearchIndexOptions{
+	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
 	})
 	if err != nil {
@@ -339,7 +351,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Usage:       a.usage,
 		FenceSecret: secret,
 		Forgotten:   a.stores.forgotten,
-		Queries: service.NewQueries(service.QueriesOptions{
+		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies:         policies,
@@ -358,6 +370,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
 		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels:    compact,
+		OwnModel:         a.models.own.compactModel,
 		Extractive:       builtin.Summarizer{},
 		Vectors:          a.stores.vectors,
 		Texts:            a.stores.texts,

@@ -10,6 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -43,7 +44,7 @@ type CompactParams struct {
 type Compacted struct {
 	compaction.Result
 	Usage            memory.ModelUsage
-	Degraded         []Degradation
+	Degraded         []memory.Degradation
 	StepsSinceUser   int
 	StepLimitReached bool
 }
@@ -83,7 +84,7 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	}
 	out.Messages = asSent(out.Messages)
 	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
-	noteDegraded(s.meter, out.Degraded)
+	recall.CountDegraded(s.meter, out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil
 }
@@ -120,11 +121,23 @@ func counted(messages []memory.Message, given []int64, c tokens.Counter) []memor
 // summarisers are what a context policy may have asked.
 type summarisers struct {
 	byName     map[string]CompactModel // "" is the one asked where a policy names none
-	extractive Extractive              // writes where there is no such model, or where it failed
+	own        func(ctx context.Context) (model CompactModel, ok bool)
+	extractive Extractive // writes where there is no such model, or where it failed
 }
 
 func newSummarisers(o Options) summarisers {
-	return summarisers{byName: o.CompactModels, extractive: o.Extractive}
+	return summarisers{byName: o.CompactModels, own: o.OwnModel, extractive: o.Extractive}
+}
+
+// of returns the model to ask; false for the built-in summariser.
+func (s summarisers) of(ctx context.Context, name string) (CompactModel, bool) {
+	if s.own != nil {
+		if own, ok := s.own(ctx); ok {
+			return own, own != nil
+		}
+	}
+	model, ok := s.byName[name]
+	return model, ok
 }
 
 // asking is what models were asked in one call.
@@ -160,7 +173,7 @@ const (
 // ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
 // nothing else is there. A model is given less time than the built-in summariser, which can answer in its place.
 func (a *asking) ask(ctx, forModels context.Context, r compaction.Request) compaction.Answer {
-	model, ok := a.models.byName[r.Model]
+	model, ok := a.models.of(forModels, r.Model)
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
 		return a.answer(a.models.extractive.Summarize(ctx, r.Task))
@@ -202,13 +215,13 @@ func (a *asking) answer(in llm.Answer, err error) compaction.Answer {
 const foundNothing = "nothing_found"
 
 // fallbacks says where a fallback stands for what was wanted. That nothing was found is no lack.
-func fallbacks(effects []compaction.Effect) []Degradation {
-	var out []Degradation
+func fallbacks(effects []compaction.Effect) []memory.Degradation {
+	var out []memory.Degradation
 	for _, e := range effects {
 		if e.Fallback != "" && e.Fallback != foundNothing {
 			out = append(
 				out,
-				Degradation{TierSummariser, "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"},
+				memory.Degradation{Tier: memory.TierSummariser, Reason: "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"},
 			)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
@@ -73,7 +74,7 @@ func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Su
 		if err != nil {
 			return nil, err
 		}
-		c.Text = maskedWords(c.Text, mask) // before a digest is made of it
+		c.Text = recall.MaskedWords(c.Text, mask) // before a digest is made of it
 	}
 	digest, err := c.digest()
 	if err != nil {
@@ -290,7 +291,7 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 		last, r.FromTime, r.ToTime = c.now.Through, c.now.Start, c.now.End
 	}
 	if last == 0 {
-		return r, noSummary("session " + r.SessionID + " that stands")
+		return r, noSessionSummary(r.SessionID)
 	}
 	r.Covers = []memory.Covered{c.marks.Covered(r.Session, memory.SeqRange{From: 1, To: last})}
 	return r, nil

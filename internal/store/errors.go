@@ -24,7 +24,8 @@ func UserNotFound(u memory.UserRef) error {
 func UserExists(u memory.UserRef) error {
 	return &memory.Error{
 		Kind: memory.KindExists, Reason: memory.ReasonUserExists,
-		Message:  "the user " + u.UserID + " exists: nothing was imported; import under another user id, or erase the user before",
+		Message: "the user " + u.UserID + " exists: nothing was imported; import under another user id, say by on_conflict what becomes of " +
+			"what is there, or erase the user before",
 		Metadata: map[string]string{"user_id": u.UserID},
 	}
 }
@@ -32,12 +33,25 @@ func UserExists(u memory.UserRef) error {
 // ImportGone refuses what is added to an import that was ended or given up.
 func ImportGone() error { return Contention("the import was ended or given up") }
 
+// ImportTargetGone refuses what was to go to a user who was erased meanwhile.
+func ImportTargetGone() error {
+	return Contention("the user was erased while the import was under way, and nothing of it is kept")
+}
+
 // SessionNotFound is the error for a session that the user does not have.
 func SessionNotFound(ref memory.SessionRef) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
 		Message:  "user " + ref.UserID + " has no session " + ref.SessionID,
 		Metadata: map[string]string{"user_id": ref.UserID, "session_id": ref.SessionID},
+	}
+}
+
+// IncarnationNotFound is SessionNotFound for callers that name a session by its key, which no caller of the API may see.
+func IncarnationNotFound(u memory.UserRef) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
+		Message: "that session of user " + u.UserID + " is gone", Metadata: map[string]string{"user_id": u.UserID},
 	}
 }
 
@@ -159,6 +173,11 @@ func Contention(cause string) error {
 		Kind: memory.KindConflict, Reason: memory.ReasonContention, Retry: 100 * time.Millisecond,
 		Message: cause + ": read again and retry", Metadata: map[string]string{"cause": cause},
 	}
+}
+
+// EmbeddingGone refuses a write to a version of embeddings that was dropped.
+func EmbeddingGone(version int) error {
+	return Contention("embedding version " + strconv.Itoa(version) + " is gone")
 }
 
 // ShuttingDown refuses a call of a store that is being closed.

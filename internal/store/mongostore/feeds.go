@@ -105,14 +105,6 @@ func (d feedDoc) checkpoint() store.Checkpoint {
 	}}
 }
 
-// ofBuild returns the checkpoint if it belongs to the build, else none.
-func ofBuild(build int64, told store.Checkpoint) store.Checkpoint {
-	if told.Build != build {
-		return store.Checkpoint{}
-	}
-	return told
-}
-
 // PendingFeeds implements store.ChangeFeed.
 func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	kind, err := s.feedKind(view)
@@ -136,7 +128,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Checkpoint = ofBuild(build, f.Checkpoint)
+		f.Checkpoint = f.Checkpoint.OfBuild(build)
 		found = append(found, f)
 	}
 	if err := cursor.Err(); err != nil || view != memory.ViewMessageVectors {
@@ -146,7 +138,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 }
 
 func (k feedKind) pending() bson.D {
-	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", importTenant))
+	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", store.ImportTenant))
 }
 
 // Feed implements store.ChangeFeed.
@@ -156,7 +148,7 @@ func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.Sessi
 		return store.Feed{}, err
 	}
 	f, err := s.readFeed(ctx, view, ref)
-	f.Checkpoint = ofBuild(build, f.Checkpoint)
+	f.Checkpoint = f.Checkpoint.OfBuild(build)
 	return f, err
 }
 
@@ -287,7 +279,7 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 
 // feeds selects the documents that are feeds.
 func (k feedKind) feeds() bson.D {
-	return eq(k.position, bson.D{{Key: "$gt", Value: 0}}, "tenant", eq("$ne", importTenant))
+	return eq(k.position, bson.D{{Key: "$gt", Value: 0}}, "tenant", eq("$ne", store.ImportTenant))
 }
 
 // viewID is the document of meta that holds the view's build.

@@ -2,8 +2,6 @@ package mongostore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -154,7 +152,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Keys == nil {
-		o.Keys = randomKey
+		o.Keys = store.MintKey
 	}
 	if o.Database == "" {
 		o.Database = defaultDatabase
@@ -215,17 +213,11 @@ func bind(db *mongo.Database, o Options) *Store {
 		workStore: &workStore{core: c, index: index, journal: jobs},
 		factStore: facts, vectorStore: vectors,
 		summaryStore: &summaryStore{core: c, journal: jobs},
-		erasureStore: &erasureStore{core: c, transcript: transcript, journal: jobs, owner: facts},
+		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
 		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
-}
-
-func randomKey() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
 }
 
 // Close finishes what is queued and disconnects. Calls that come later get SHUTTING_DOWN.

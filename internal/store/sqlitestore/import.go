@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -11,10 +12,6 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// importTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant
-// or id has a control character, so nobody is served them. PublishImport gives such a life its tenant and user id.
-const importTenant = "\x01import"
-
 // notImporting leaves lives that are being imported out of a query of u.
 const notImporting = `u.tenant <> char(1) || 'import'`
 
@@ -22,7 +19,7 @@ const notImporting = `u.tenant <> char(1) || 'import'`
 func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
 	return s.write(ctx, "begin import", func(c *conn) error {
 		return c.run(`INSERT INTO users (tenant, user_id, scope_key, hash_key, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?)`,
-			importTenant, string(p.Scope), string(p.Scope), otherThan(p.Scope, p.HashKey), micros(p.Time), micros(p.Time))
+			store.ImportTenant, string(p.Scope), string(p.Scope), otherThan(p.Scope, p.HashKey), micros(p.Time), micros(p.Time))
 	})
 }
 
@@ -37,8 +34,8 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
 // AddImported implements store.Imports.
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	return s.write(ctx, "import records", func(c *conn) error {
-		at, err := findUser(c, importing(p.Scope))
-		if notFound(err) {
+		at, err := findUser(c, store.ImportUser(p.Scope))
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
@@ -47,7 +44,7 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		if err := c.run(`UPDATE users SET update_time = ? WHERE uid = ?`, micros(p.Time), at.uid); err != nil {
 			return err
 		}
-		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}}
+		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{}}
 		for i := range p.Records {
 			if err := im.add(&p.Records[i]); err != nil {
 				return twice(fmt.Errorf("record %d: %w", i+1, err))
@@ -65,17 +62,13 @@ func twice(err error) error {
 	return err
 }
 
-// importing is where the life with the scope key is until its import has ended.
-func importing(scope memory.ScopeKey) memory.UserRef {
-	return memory.UserRef{Tenant: importTenant, UserID: string(scope)}
-}
-
 // imports is one call of AddImported while the writer runs it.
 type imports struct {
 	c      *conn
 	at     found
 	tenant string
 	sids   map[memory.SessionKey]int64
+	keys   map[int64]memory.HashKey // of the sessions whose turns were added: see hashKeyOf
 }
 
 func (im *imports) add(r *store.Record) error {
@@ -117,11 +110,11 @@ func (im *imports) sid(key memory.SessionKey) (int64, error) {
 // session stores the head. Until PublishImport neither background work nor a view has to look at it.
 func (im *imports) session(r *store.SessionRecord) error {
 	_, sid, err := im.c.exec(`INSERT INTO sessions (uid, session_id, session_key, title, profile, state_revision, last_turn_no, last_seq,
-		steps_since_user, create_time, update_time, revision, extract, covered_seq, covered_time, context_start, last_message_time)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		steps_since_user, create_time, update_time, revision, extract, covered_seq, covered_time, context_start, last_message_time,
+		hashed_under) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		im.at.uid, r.Ref.SessionID, string(r.Key), r.Title, r.Profile, r.StateRevision, r.LastTurnNo, r.LastSeq,
 		r.StepsSinceUser, micros(r.CreateTime), micros(r.UpdateTime), r.Revision, int(r.Extract), r.CoveredSeq, orNever(r.CoveredTime),
-		r.ContextStart, orNone(r.LastMessageTime))
+		r.ContextStart, orNone(r.LastMessageTime), otherKey(im.at.hashKey, r.HashKey))
 	if err != nil {
 		return err
 	}
@@ -132,14 +125,43 @@ func (im *imports) session(r *store.SessionRecord) error {
 	return putObject(im.c, "session_state", "sid", "state", sid, r.State)
 }
 
+// otherKey is the key of a session's hashes as it is stored: NULL where it is the user's.
+func otherKey(users, key memory.HashKey) any {
+	if key == users {
+		return nil
+	}
+	return orNull(key)
+}
+
+// hashKeyOf is the key of a session's hashes.
+func (im *imports) hashKeyOf(sid int64) (memory.HashKey, error) {
+	if key, ok := im.keys[sid]; ok {
+		return key, nil
+	}
+	key := im.at.hashKey
+	_, err := im.c.first(`SELECT hashed_under FROM sessions WHERE sid = ? AND hashed_under IS NOT NULL`, func(r row) error {
+		key = memory.HashKey(r.text(0))
+		return nil
+	}, sid)
+	im.keys[sid] = key
+	return key, err
+}
+
 func (im *imports) turn(r *store.TurnRecord) error {
 	sid, err := im.sid(r.Session)
 	if err != nil {
 		return err
 	}
-	w := turnWriter{c: im.c, head: head{uid: im.at.uid, sid: sid, hashKey: im.at.hashKey}}
+	key, err := im.hashKeyOf(sid)
+	if err != nil {
+		return err
+	}
+	at, recallable := found{uid: im.at.uid, sid: sid, hashKey: key}, 0
 	for i := range r.Messages {
-		if err := w.imported(&r.Messages[i]); err != nil {
+		if r.Messages[i].Recallable() {
+			recallable++
+		}
+		if err := insertImported(im.c, at, &r.Messages[i]); err != nil {
 			return err
 		}
 	}
@@ -149,31 +171,27 @@ func (im *imports) turn(r *store.TurnRecord) error {
 	}
 	return im.c.run(`INSERT INTO turns (key, sid, uid, first_seq, n, recallable, record_time, pending,
 		request_hash, request_digest, result, state_patch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		place(sid, r.TurnNo), sid, im.at.uid, r.FirstSeq, len(r.Messages), w.speech, micros(r.RecordTime), pending,
+		place(sid, r.TurnNo), sid, im.at.uid, r.FirstSeq, len(r.Messages), recallable, micros(r.RecordTime), pending,
 		orNullBlob(r.RequestHash), orNullBlob(r.RequestDigest), orNull(r.Result), orNull(r.StatePatch))
 }
 
-// imported stores a message as it was stored elsewhere.
-func (a *turnWriter) imported(m *store.MessageRecord) error {
+// insertImported stores a message as it was stored elsewhere.
+func insertImported(c *conn, at found, m *store.MessageRecord) error {
 	id := m.IDHash
 	if !m.Deleted {
-		hash := a.head.hashKey.Keyed(memory.IDDigest(m.ID))
+		hash := at.hashKey.Keyed(memory.IDDigest(m.ID))
 		id = hash[:]
 	}
 	if id != nil {
-		err := a.c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, a.head.sid, id, m.Seq, m.BodyHash)
+		err := c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, at.sid, id, m.Seq, m.BodyHash)
 		if err != nil {
 			return err
 		}
 	}
-	if m.Recallable() {
-		a.speech++
-	}
-	a.head.lastTurn, a.head.lastSeq, a.p.Time = m.TurnNo-1, m.Seq, m.RecordTime
-	if err := a.insert(&store.NewMessage{Message: m.Message}); err != nil || !m.Deleted {
+	if err := insertMessage(c, at, m.Message); err != nil || !m.Deleted {
 		return err
 	}
-	return a.c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(a.head.sid, m.Seq))
+	return c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(at.sid, m.Seq))
 }
 
 func (im *imports) revised(h *store.SummaryHistory) error {
@@ -222,10 +240,10 @@ func (im *imports) job(j *memory.Job) error {
 		key, im.at.uid, im.tenant, session, j.ID(), int(j.Kind), j.Level, j.From, j.To, j.Generation, int(j.State), j.Attempts,
 		j.Usage.Calls, j.Usage.InputTokens, j.Usage.OutputTokens, micros(j.CreateTime), micros(j.UpdateTime),
 		orNever(j.NotBefore), orNull(j.Reason), answer, orNever(j.FailingSince))
-	column := cursorOf(j.Kind)
-	if err != nil || column == "" || j.Generation != 1 {
+	if err != nil || !store.MovesCursor(j.JobKey) {
 		return err
 	}
+	column := cursorOf(j.Kind)
 	return im.c.run(`UPDATE sessions SET `+column+` = max(`+column+`, ?) WHERE sid = ?`, j.To, sid)
 }
 
@@ -263,14 +281,14 @@ func (im *imports) refused(q *memory.Quarantined) error {
 // PublishImport implements store.Imports.
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	return s.write(ctx, "end import", func(c *conn) error {
-		at, err := findUser(c, importing(p.User.Scope))
-		if notFound(err) {
+		at, err := findUser(c, store.ImportUser(p.User.Scope))
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := findUser(c, p.User.Ref); !notFound(err) {
+		if _, err := findUser(c, p.User.Ref); !memory.IsGone(err) {
 			if err == nil {
 				err = store.UserExists(p.User.Ref)
 			}
@@ -342,42 +360,60 @@ var abandonedOfSession = []string{
 	`DELETE FROM sessions WHERE sid = ?3`,
 }
 
-// AbandonImport implements store.Imports.
+// AbandonImport implements store.Imports. The user's row goes last, so that a later call finds what is left.
 func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error) {
+	var uid int64
+	var empty bool
 	err = s.write(ctx, "abandon import", func(c *conn) error {
-		done = false
-		at, err := findUser(c, importing(scope))
-		if notFound(err) {
-			done = true
+		at, err := findUser(c, store.ImportUser(scope))
+		if memory.IsGone(err) {
+			uid, empty = 0, true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		left := int64(limit)
-		if left, err = deleteSome(c, abandoned, at.uid, left); err != nil || left <= 0 {
+		uid = at.uid
+		if err := c.run(`UPDATE users SET merge_into = NULL WHERE uid = ?`, uid); err != nil {
 			return err
 		}
-		for left > 0 {
-			var sid int64
-			more, err := c.first(`SELECT sid FROM sessions WHERE uid = ? LIMIT 1`, func(r row) error {
-				sid = r.int(0)
-				return nil
-			}, at.uid)
-			if err != nil {
-				return err
-			}
-			if !more {
-				done = true
-				return c.run(`DELETE FROM users WHERE uid = ?`, at.uid)
-			}
-			if left, err = deleteSome(c, abandonedOfSession, sid, left); err != nil {
-				return err
-			}
-		}
-		return nil
+		empty, err = deleteLife(c, at.uid, int64(limit))
+		return err
 	})
-	return done && err == nil, err
+	if err != nil || !empty || uid == 0 {
+		return empty && err == nil, err
+	}
+	if err := s.clearGaps(ctx); err != nil {
+		return false, err
+	}
+	if cut, err := s.cutWAL(ctx); err != nil || !cut {
+		return false, err
+	}
+	err = s.write(ctx, "abandon import", func(c *conn) error {
+		return c.run(`DELETE FROM users WHERE uid = ? AND tenant = ?`, uid, store.ImportTenant)
+	})
+	return err == nil, err
+}
+
+// deleteLife deletes rows of a life but the user's own, and reports whether none is left.
+func deleteLife(c *conn, uid, left int64) (empty bool, err error) {
+	if left, err = deleteSome(c, abandoned, uid, left); err != nil || left <= 0 {
+		return false, err
+	}
+	for left > 0 {
+		var sid int64
+		more, err := c.first(`SELECT sid FROM sessions WHERE uid = ? LIMIT 1`, func(r row) error {
+			sid = r.int(0)
+			return nil
+		}, uid)
+		if err != nil || !more {
+			return !more, err
+		}
+		if left, err = deleteSome(c, abandonedOfSession, sid, left); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // deleteSome runs the statements until they have deleted so many rows, and returns how many may still be deleted.
@@ -395,12 +431,19 @@ func deleteSome(c *conn, statements []string, id, left int64) (int64, error) {
 }
 
 // StaleImports implements store.Imports.
-func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) (stale []memory.ScopeKey, err error) {
+func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) (stale []store.StaleImport, err error) {
 	err = s.read(ctx, "find stale imports", func(c *conn) error {
-		return c.query(`SELECT scope_key FROM users WHERE tenant = ? AND update_time < ? ORDER BY user_id LIMIT ?+0`, func(r row) error {
-			stale = append(stale, memory.ScopeKey(r.text(0)))
+		return c.query(`SELECT scope_key, merge_into FROM users WHERE tenant = ? AND update_time < ? ORDER BY user_id LIMIT ?+0`, func(r row) error {
+			one := store.StaleImport{Scope: memory.ScopeKey(r.text(0))}
+			if b := r.json(1); b != nil {
+				one.Into = &store.Merge{}
+				if err := json.Unmarshal(b, one.Into); err != nil {
+					return fmt.Errorf("decode whom an import goes to: %w", err)
+				}
+			}
+			stale = append(stale, one)
 			return nil
-		}, importTenant, micros(before), limit)
+		}, store.ImportTenant, micros(before), limit)
 	})
 	return stale, err
 }

@@ -17,34 +17,18 @@ const keyColumns = `id, tenant, role, user_id, name, hash, old_hash, old_until, 
 func keyOf(r row) store.Key {
 	k := store.Key{
 		ID: r.text(0), Tenant: r.text(1), Role: r.text(2), UserID: r.text(3), Name: r.text(4),
-		OldUntil: keyTime(r.int(7)), CreateTime: keyTime(r.int(8)), ExpireTime: keyTime(r.int(9)),
-		RevokeTime: keyTime(r.int(10)), UseTime: keyTime(r.int(11)),
+		OldUntil: orZero(r.int(7)), CreateTime: orZero(r.int(8)), ExpireTime: orZero(r.int(9)),
+		RevokeTime: orZero(r.int(10)), UseTime: orZero(r.int(11)),
 	}
 	copy(k.Hash[:], r.blob(5))
 	copy(k.Old[:], r.blob(6))
 	return k
 }
 
-// keyTime reads a time that may be NULL.
-func keyTime(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n).UTC()
-}
-
-// timeOrNull stores a zero time as NULL.
-func timeOrNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return micros(t)
-}
-
 func insertKey(c *conn, k store.Key) (inserted bool, err error) {
 	n, _, err := c.exec(`INSERT INTO api_keys (id, tenant, role, user_id, name, hash, create_time, expire_time)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		k.ID, k.Tenant, k.Role, k.UserID, k.Name, k.Hash[:], micros(k.CreateTime), timeOrNull(k.ExpireTime))
+		k.ID, k.Tenant, k.Role, k.UserID, k.Name, k.Hash[:], micros(k.CreateTime), orNever(k.ExpireTime))
 	return n == 1, err
 }
 
@@ -127,7 +111,7 @@ func (s *keyStore) RotateKey(ctx context.Context, r store.KeyRotation) (store.Ke
 			return store.KeyRevoked(k.ID)
 		}
 		k.Old, k.OldUntil, k.Hash = k.Hash, r.OldUntil, r.Hash
-		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], timeOrNull(k.OldUntil), k.ID)
+		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], orNever(k.OldUntil), k.ID)
 	})
 }
 
@@ -137,7 +121,7 @@ func (s *keyStore) RevokeKey(ctx context.Context, ref store.KeyRef, now time.Tim
 		if !k.RevokeTime.IsZero() {
 			return nil
 		}
-		k.RevokeTime = keyTime(micros(now))
+		k.RevokeTime = orZero(micros(now))
 		return c.run(`UPDATE api_keys SET revoke_time = ? WHERE id = ?`, micros(now), k.ID)
 	})
 }
@@ -161,8 +145,8 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 
 func tenantOf(c *conn, id string) (store.Tenant, error) {
 	t := store.Tenant{ID: id}
-	_, err := c.first(`SELECT suspend_time, limits, profile, erasure FROM tenants WHERE id = ?`, func(r row) error {
-		t.SuspendTime, t.Profile = keyTime(r.int(0)), r.text(2)
+	_, err := c.first(`SELECT suspend_time, limits, profile, erasure, models FROM tenants WHERE id = ?`, func(r row) error {
+		t.SuspendTime, t.Profile = orZero(r.int(0)), r.text(2)
 		if limits := r.json(1); len(limits) > 0 {
 			if err := json.Unmarshal(limits, &t.Limits); err != nil {
 				return fmt.Errorf("decode the limits of a tenant: %w", err)
@@ -171,6 +155,11 @@ func tenantOf(c *conn, id string) (store.Tenant, error) {
 		if erasure := r.json(3); len(erasure) > 0 {
 			if err := json.Unmarshal(erasure, &t.Erasure); err != nil {
 				return fmt.Errorf("decode the erasure of a tenant: %w", err)
+			}
+		}
+		if models := r.json(4); len(models) > 0 {
+			if err := json.Unmarshal(models, &t.Models); err != nil {
+				return fmt.Errorf("decode the models of a tenant: %w", err)
 			}
 		}
 		return nil
@@ -198,7 +187,7 @@ func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (
 
 // BeginTenantErasure implements store.Keys.
 func (s *keyStore) BeginTenantErasure(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
-	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: keyTime(micros(at))})
+	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: orZero(micros(at))})
 	if err != nil {
 		return store.Tenant{}, fmt.Errorf("encode the erasure of a tenant: %w", err)
 	}
@@ -224,7 +213,7 @@ func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.
 			if err := c.run(`DELETE FROM api_keys WHERE tenant = ?`, id); err != nil {
 				return err
 			}
-			if err := c.run(`UPDATE tenants SET limits = NULL, profile = NULL WHERE id = ? AND erasure IS NOT NULL`, id); err != nil {
+			if err := c.run(`UPDATE tenants SET limits = NULL, profile = NULL, models = NULL WHERE id = ? AND erasure IS NOT NULL`, id); err != nil {
 				return err
 			}
 		}
@@ -255,11 +244,34 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (t st
 		if u.Profile != nil {
 			t.Profile = *u.Profile
 		}
-		return c.run(`INSERT INTO tenants (id, limits, profile) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, profile = excluded.profile`,
-			u.ID, orNull(json.RawMessage(encoded)), orNull(t.Profile))
+		models, err := changedModels(&t, u)
+		if err != nil {
+			return err
+		}
+		return c.run(`INSERT INTO tenants (id, limits, profile, models) VALUES (?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, profile = excluded.profile, models = excluded.models`,
+			u.ID, orNull(json.RawMessage(encoded)), orNull(t.Profile), orNull(models))
 	})
 	return t, err
+}
+
+// changedModels gives the tenant the models of the update, and returns those that it has then as JSON; nil for none.
+func changedModels(t *store.Tenant, u store.TenantUpdate) (json.RawMessage, error) {
+	switch {
+	case u.Models == nil:
+	case *u.Models == store.TenantModels{}:
+		t.Models = nil
+	default:
+		t.Models = u.Models
+	}
+	if t.Models == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(t.Models)
+	if err != nil {
+		return nil, fmt.Errorf("encode the models of a tenant: %w", err)
+	}
+	return encoded, nil
 }
 
 // nextTenants are the next tenant of each table, by its index.

@@ -95,7 +95,7 @@ func findUser(c *conn, u memory.UserRef) (f found, err error) {
 }
 
 func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
-	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+hashKey+` FROM users u
+	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+sessionHashKey+` FROM users u
 		LEFT JOIN sessions s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
 		func(r row) error {
 			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(4)), memory.SessionKey(r.text(3))}
@@ -110,12 +110,6 @@ func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
 		return f, store.SessionNotFound(ref)
 	}
 	return f, nil
-}
-
-// notFound reports an absence that some methods do not count as an error.
-func notFound(err error) bool {
-	r := memory.ReasonOf(err)
-	return r == memory.ReasonUserNotFound || r == memory.ReasonSessionNotFound
 }
 
 // KnownToolCalls implements store.Transcript.
@@ -133,7 +127,7 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	var known []string
 	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -295,7 +289,7 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 	var hits []memory.PlacedMessage
 	err := s.read(ctx, "read messages by place", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
