@@ -36,6 +36,7 @@ type PrimaryStore interface {
 	Secrets
 	Keys
 	Usage
+	Audit
 	Checker
 	Close() error
 }
