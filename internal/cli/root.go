@@ -38,6 +38,7 @@ type root struct {
 	Copy       copyCmd       `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
 	Keys       keysCmd       `cmd:"" help:"Make, list, rotate and revoke the keys that callers need."`
 	Tenants    tenantsCmd    `cmd:"" help:"List, suspend and resume tenants."`
+	Audit      auditCmd      `cmd:"" help:"List who did what to whose memory, when, from where and with which outcome."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`
 	Health     healthCmd     `cmd:"" help:"Ask a server whether it serves; exit code 0 when it does."`
 	Config     configCmd     `cmd:"" help:"Show and check the server's configuration."`
