@@ -28,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -67,17 +67,25 @@ real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page 
 	folder=$$(internal/app/testdata/clients/install.sh); \
 		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
 
-clients: ## the Python client: its stubs from proto/, and a wheel in clients/python/dist
+clients: clients-python clients-typescript ## the clients of other languages: their stubs from proto/, and packages in clients/*/dist
+
+clients-python: ## the Python client: its stubs from proto/, and a wheel in clients/python/dist
 	clients/python/generate.sh
 	@rm -rf clients/python/dist
 	python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir clients/python/dist ./clients/python
 	@ls clients/python/dist/*.whl
 
-clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registry of packages
-	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
+clients-typescript: ## the TypeScript client: its stubs from proto/, and a package in clients/typescript/dist; wants Node.js
+	clients/typescript/generate.sh
+	@ls clients/typescript/dist/*.tgz
 
-bench-clients: build ## what the Python client adds to a call of the raw stubs
+clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registries of packages
+	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
+	STRATA_BINARY=$(abspath $(BIN)/strata) clients/typescript/check.sh
+
+bench-clients: build clients-typescript ## what the clients add to a call of the raw stubs
 	cd clients/python && STRATA_BINARY=$(abspath $(BIN)/strata) PYTHONPATH=src "$$(./venv.sh)" bench.py
+	cd clients/typescript && STRATA_BINARY=$(abspath $(BIN)/strata) node bench.mjs
 
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint

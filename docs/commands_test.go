@@ -150,7 +150,7 @@ func TestDiffsAreOfThePrograms(t *testing.T) {
 			if b.language != "diff" {
 				continue
 			}
-			at := slices.IndexFunc(all[i:], func(b block) bool { return b.language == "python" })
+			at := slices.IndexFunc(all[i:], func(b block) bool { return b.language == "python" || b.language == "ts" })
 			if at < 0 {
 				t.Errorf("%s:%d: no program follows the diff", path, b.line)
 				continue

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,14 +48,14 @@ type Meter interface {
 
 // Options are the limits of a Gate.
 type Options struct {
-	Heavy  int           // heavy calls at once; 0 for HeavyByDefault
+	Heavy  int           // heavy calls at once, 1 or more
 	Memory int64         // bytes of all pools together, at least 16 KiB
 	Wait   time.Duration // the longest that a call waits for one of the pools
 	Meter  Meter
 }
 
-// HeavyByDefault is one processor less than there are, so that small calls find one idle; at least 1.
-func HeavyByDefault() int { return max(runtime.GOMAXPROCS(0)-1, 1) }
+// HeavyByDefault is one less than there are processors, so that small calls find one idle; at least 1.
+func HeavyByDefault(processors int) int { return max(processors-1, 1) }
 
 // Gate admits calls. It is safe for concurrent use.
 type Gate struct {
@@ -70,9 +69,6 @@ type Gate struct {
 
 // New makes a Gate. Heavy calls may hold half of the memory, requests and replies a quarter each.
 func New(o Options) *Gate {
-	if o.Heavy == 0 {
-		o.Heavy = HeavyByDefault()
-	}
 	named := func(cause Cause, size int64) *pool {
 		return &pool{cause: cause, size: size, free: semaphore.NewWeighted(size), longest: o.Wait, meter: o.Meter}
 	}

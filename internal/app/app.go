@@ -29,6 +29,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/server"
@@ -44,6 +45,8 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
+	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
+	Processors int
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
 	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap        func(store.PrimaryStore) store.PrimaryStore
@@ -125,9 +128,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.gate = admission.New(admission.Options{Heavy: a.cfg.HeavyCalls, Memory: int64(a.cfg.CallMemory), Wait: longestWait, Meter: recorder})
+	processors := cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
+	a.gate = admission.New(admission.Options{
+		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
+		Meter: recorder,
+	})
 	a.turns = admission.NewTurns(admission.TurnsOptions{
-		Places: runtime.GOMAXPROCS(0), Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
+		Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
 	})
 	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
 	verifiers, err := a.verifiers()
@@ -146,7 +153,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
 	)
-	facts, err := service.NewFactCache(a.store, int64(a.cfg.FactCache))
+	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
 	}
@@ -241,7 +248,7 @@ func (a *App) erasures(ctx context.Context) (count int, oldest time.Time, err er
 	return a.sweeper.Pending(ctx)
 }
 
-func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Options) (*jobrunner.Runner, error) {
+func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Options) (*jobrunner.Runner, error) {
 	summarizer, err := a.models.summarizer()
 	if err != nil {
 		return nil, err
@@ -271,7 +278,7 @@ func (a *App) newRunner(facts *service.FactCache, meter jobrunner.Meter, opts Op
 // lateWrites is how long a write that was under way when an erasure began may take to arrive in a store of several processes.
 const lateWrites = time.Minute
 
-func (a *App) newSweeper(facts *service.FactCache, index *service.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
+func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
 		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
@@ -305,12 +312,12 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
-func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *telemetry.Recorder) (service.Services, error) {
+func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *telemetry.Recorder) (service.Services, error) {
 	words, err := synonyms.Open()
 	if err != nil {
 		return service.Services{}, err
 	}
-	searchIndex, err := service.NewSearchIndex(service.SearchIndexOptions{
+	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
 		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
 	})
 	if err != nil {
@@ -344,7 +351,7 @@ func (a *App) newServices(ctx context.Context, facts *service.FactCache, meter *
 		Usage:       a.usage,
 		FenceSecret: secret,
 		Forgotten:   a.stores.forgotten,
-		Queries: service.NewQueries(service.QueriesOptions{
+		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
 		}),
 		Policies:         policies,

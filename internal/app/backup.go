@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/views"
 )
@@ -62,7 +62,7 @@ func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *
 
 // repeatOffline is repeatErasures where no server is put together. What is left of the erasures is swept once one serves.
 func (s *stores) repeatOffline(ctx context.Context, log *slog.Logger) (ledger.Result, error) {
-	facts, err := service.NewFactCache(s.truth, offlineCache)
+	facts, err := recall.NewFactCache(s.truth, offlineCache)
 	if err != nil {
 		return ledger.Result{}, err
 	}

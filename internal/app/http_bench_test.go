@@ -103,8 +103,9 @@ type rawEntrance struct {
 func (h *harness) rawEntrances(b *testing.B) []rawEntrance {
 	b.Helper()
 	base := "http://" + h.conn.Target()
-	one := &http.Client{Transport: &http.Transport{}}
-	two := &http.Client{Transport: &http.Transport{Protocols: unencryptedHTTP2()}}
+	const buffer = 32 << 10 // as gRPC's client has it
+	one := &http.Client{Transport: &http.Transport{ReadBufferSize: buffer}}
+	two := &http.Client{Transport: &http.Transport{Protocols: unencryptedHTTP2(), ReadBufferSize: buffer}}
 	do := func(c *http.Client, r *http.Request, err error) func() error {
 		return func() error {
 			if err != nil {

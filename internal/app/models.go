@@ -18,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/llm/openai"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/rerank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
@@ -155,7 +156,7 @@ func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.E
 }
 
 // reranker returns the configured reranker, nil where none is.
-func (m *models) reranker() (service.Reranker, error) {
+func (m *models) reranker() (recall.Reranker, error) {
 	if m.cfg.RerankBaseURL == "" {
 		return nil, nil
 	}

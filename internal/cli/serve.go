@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -52,7 +53,8 @@ func (c *serveCmd) Run(r *run) error {
 	log := newLog(cfg.Config, r.env)
 	tuneCollector(r.env)
 	limitMemory(r.env, memlimit.FromCgroup, log)
-	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: log, Version: r.env.version()})
+	processors := tuneScheduler(r.env)
+	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: log, Version: r.env.version(), Processors: processors})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
@@ -74,6 +76,30 @@ func tuneCollector(env Env) {
 	if !isSet(env, "GOGC") {
 		debug.SetGCPercent(collectorPercent)
 	}
+}
+
+// tuneScheduler gives the Go scheduler more threads than there are processors, unless the operator set their number, and
+// returns how many processors there are.
+func tuneScheduler(env Env) (processors int) {
+	processors = runtime.GOMAXPROCS(0)
+	if !isSet(env, "GOMAXPROCS") {
+		runtime.GOMAXPROCS(schedulerThreads(processors, runtime.NumCPU()))
+	}
+	return processors
+}
+
+// mostSpareThreads is how many more threads there are at most than processors: enough for heavy calls and background work.
+const mostSpareThreads = 4
+
+// schedulerThreads is how many threads run Go code where so many of the machine's processors may be used. Go has those who
+// are ready wait for whoever computes, 10 ms for each and each time that a call is handed on, which is about ten times; the
+// kernel lets a thread that has slept run at once. See bench-overload. Where a quota leaves fewer processors than there are,
+// threads beyond it would use it up earlier, and the kernel would stop all of them for the rest of each period.
+func schedulerThreads(processors, machine int) int {
+	if processors < machine {
+		return processors
+	}
+	return processors + min(processors, mostSpareThreads)
 }
 
 // isSet reports whether the operator set a variable of the Go runtime.

@@ -35,6 +35,9 @@ func bounded(o Options, next http.Handler) http.Handler {
 		if !readWhole(w, r, &held) {
 			return
 		}
+		if _, isExport := exported(r); !isExport {
+			w = atOnce{w}
+		}
 		if !strings.HasPrefix(r.URL.Path, restPrefix) { // Connect's errors are as its clients read them
 			next.ServeHTTP(w, r)
 			return
@@ -44,6 +47,15 @@ func bounded(o Options, next http.Handler) http.Handler {
 		next.ServeHTTP(out, undecoded(r))
 	})
 }
+
+// atOnce sends a reply of one message with its end, and not each for itself, as the translation would.
+type atOnce struct{ http.ResponseWriter }
+
+// Flush implements http.Flusher.
+func (atOnce) Flush() {}
+
+// Unwrap is for http.ResponseController.
+func (w atOnce) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // isStream reports whether a request may be a stream: of Connect and of gRPC-Web by their types, and of the import of a file.
 func isStream(r *http.Request) bool {

@@ -7,12 +7,10 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-	"connectrpc.com/vanguard"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 )
 
 // writeStatus writes an error as the calls' own errors are written: google.rpc.Status as JSON.
@@ -45,14 +43,6 @@ func unknown(w http.ResponseWriter, r *http.Request) {
 func isGRPC(r *http.Request) bool {
 	kind := r.Header.Get("Content-Type")
 	return strings.HasPrefix(kind, "application/grpc") && !strings.HasPrefix(kind, "application/grpc-web")
-}
-
-// codec is JSON whose faults are the caller's.
-type codec struct{ vanguard.JSONCodec }
-
-// Unmarshal decodes what a client sent.
-func (c codec) Unmarshal(data []byte, m proto.Message) error {
-	return invalid(c.JSONCodec.Unmarshal(data, m))
 }
 
 // invalid says what is wrong with JSON, without any of its words.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"connectrpc.com/vanguard"
-	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/stratamem/strata/api"
 )
@@ -48,12 +48,11 @@ func New(o Options) (http.Handler, error) {
 		vanguard.WithDefaultServiceOptions(
 			vanguard.WithTargetProtocols(vanguard.ProtocolGRPC), vanguard.WithTargetCodecs(vanguard.CodecProto),
 			vanguard.WithNoTargetCompression(), vanguard.WithMaxMessageBufferBytes(maxBodyBytes),
+			vanguard.WithTypeResolver(replyTypes{protoregistry.GlobalTypes}),
 		),
-		vanguard.WithCodec(func(types vanguard.TypeResolver) vanguard.Codec {
-			return codec{vanguard.JSONCodec{
-				MarshalOptions:   protojson.MarshalOptions{Resolver: types, UseProtoNames: true},
-				UnmarshalOptions: protojson.UnmarshalOptions{Resolver: types},
-			}}
+		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return newCodec() }),
+		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec {
+			return protoCodec{vanguard.NewProtoCodec(protoregistry.GlobalTypes)}
 		}),
 		vanguard.WithCompression(vanguard.CompressionGzip, newGzip, newGunzip),
 		vanguard.WithUnknownHandler(http.HandlerFunc(unknown)),

@@ -177,3 +177,9 @@ func quote(said string) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// RemoveFrom returns one message with masks in the place of secrets, as Remove does.
+func RemoveFrom(m memory.Message) memory.Message {
+	masked, _ := Remove([]memory.Message{m}, nil)
+	return masked[0]
+}

@@ -5,6 +5,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -29,7 +30,7 @@ type factEditor interface {
 
 // factSearcher finds facts.
 type factSearcher interface {
-	SearchFacts(ctx context.Context, p service.FactSearch) (service.FactsFound, error)
+	SearchFacts(ctx context.Context, p recall.FactSearch) (recall.FactsFound, error)
 }
 
 func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
@@ -115,7 +116,7 @@ func factPage(req *memoryv1.ListFactsRequest, page []memory.Fact, more bool) *me
 
 func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
 	c := &checker{}
-	search := service.FactSearch{
+	search := recall.FactSearch{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: c.categories("categories", req.GetCategories()),
 		MinScore: between(c, "min_score", req.GetMinScore(), 0, 1), Limit: c.page(req.GetPageSize(), 20, 200),
 		AsOf: c.time("as_of", req.GetAsOf()),
@@ -134,7 +135,7 @@ func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsR
 	return foundProto(req.GetUserId(), found), nil
 }
 
-func foundProto(userID string, found service.FactsFound) *memoryv1.SearchFactsResponse {
+func foundProto(userID string, found recall.FactsFound) *memoryv1.SearchFactsResponse {
 	out := &memoryv1.SearchFactsResponse{Embedder: found.Embedder, Degraded: degradedProto(found.Degraded)}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, &memoryv1.FactHit{Fact: factProto(userID, h.Fact), Score: factScoreProto(h)})
@@ -144,7 +145,7 @@ func foundProto(userID string, found service.FactsFound) *memoryv1.SearchFactsRe
 }
 
 // factScoreProto converts how a fact was scored.
-func factScoreProto(h service.FactHit) *memoryv1.FactScore {
+func factScoreProto(h recall.FactHit) *memoryv1.FactScore {
 	out := &memoryv1.FactScore{Score: h.Score, Relevance: h.Relevance, Significance: h.Significance, Recency: h.Recency}
 	for _, a := range h.Arms {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})

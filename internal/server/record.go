@@ -5,6 +5,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -30,7 +31,7 @@ type contextBuilder interface {
 
 // messageSearcher finds messages.
 type messageSearcher interface {
-	SearchMessages(ctx context.Context, p service.SearchParams) (service.SearchResult, error)
+	SearchMessages(ctx context.Context, p recall.SearchParams) (recall.SearchResult, error)
 }
 
 // sessions reads and changes sessions and their messages.

@@ -8,8 +8,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -30,9 +31,9 @@ func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchM
 	return searchPage(req, params, result), nil
 }
 
-func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (service.SearchParams, error) {
+func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (recall.SearchParams, error) {
 	c := &checker{}
-	p := service.SearchParams{
+	p := recall.SearchParams{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
 		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
@@ -52,7 +53,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (ser
 }
 
 // searchPage returns a page that stays below the reply's limit; it holds at least one hit.
-func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r service.SearchResult) *memoryv1.SearchMessagesResponse {
+func searchPage(req *memoryv1.SearchMessagesRequest, p recall.SearchParams, r recall.SearchResult) *memoryv1.SearchMessagesResponse {
 	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, r.Next
 	for i, h := range r.Hits {
 		hit := hitProto(h, p.Explain)
@@ -70,7 +71,7 @@ func searchPage(req *memoryv1.SearchMessagesRequest, p service.SearchParams, r s
 }
 
 // degradedProto names the tiers that could not do their part.
-func degradedProto(in []service.Degradation) []*memoryv1.Degradation {
+func degradedProto(in []memory.Degradation) []*memoryv1.Degradation {
 	var out []*memoryv1.Degradation
 	for _, d := range in {
 		out = append(out, &memoryv1.Degradation{Tier: d.Tier, Reason: d.Reason})
@@ -78,7 +79,7 @@ func degradedProto(in []service.Degradation) []*memoryv1.Degradation {
 	return out
 }
 
-func hitProto(h service.MessageHit, explain bool) *memoryv1.MessageHit {
+func hitProto(h recall.MessageHit, explain bool) *memoryv1.MessageHit {
 	out := &memoryv1.MessageHit{
 		SessionId: h.SessionID, Message: messageProto(h.Message), Score: h.Hit.Score,
 		Snippet: h.Snippet, Highlights: rangesProto(h.Snippet, h.Highlights),

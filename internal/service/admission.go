@@ -44,7 +44,7 @@ func newMessageReader(o Options) messageReader { return messageReader{store: o.S
 
 // messages reads messages of a session. What goes beyond what a light call may read is read once the call is admitted as a
 // heavy one.
-func (r messageReader) messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+func (r messageReader) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	for _, bytes := range []int64{shortBytes, lightBytes} {
 		light := q
 		light.Limit = min(q.Limit, lightMessages)
@@ -82,7 +82,7 @@ func answers(found []memory.Message, q store.MessageQuery) bool {
 }
 
 // messagesAt reads messages by their places, as messages does.
-func (r messageReader) messagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func (r messageReader) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	light := q
 	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {
 		light.MaxBytes = lightBytes

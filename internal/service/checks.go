@@ -130,7 +130,7 @@ func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks
 		return nil, nil
 	}
 	session, err := s.store.Session(ctx, p.Ref)
-	if isNotFound(err) {
+	if memory.IsGone(err) {
 		return s.policies.ChecksOf(p.Profile), nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -43,7 +44,7 @@ type CompactParams struct {
 type Compacted struct {
 	compaction.Result
 	Usage            memory.ModelUsage
-	Degraded         []Degradation
+	Degraded         []memory.Degradation
 	StepsSinceUser   int
 	StepLimitReached bool
 }
@@ -83,7 +84,7 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	}
 	out.Messages = asSent(out.Messages)
 	out.Usage, out.Degraded = asked.usage, append(fallbacks(out.Effects), modelDegradation(resolved)...)
-	noteDegraded(s.meter, out.Degraded)
+	recall.CountDegraded(s.meter, out.Degraded)
 	s.meter.HistoryShrunk(callCompact, out.Result)
 	return out, nil
 }
@@ -202,13 +203,13 @@ func (a *asking) answer(in llm.Answer, err error) compaction.Answer {
 const foundNothing = "nothing_found"
 
 // fallbacks says where a fallback stands for what was wanted. That nothing was found is no lack.
-func fallbacks(effects []compaction.Effect) []Degradation {
-	var out []Degradation
+func fallbacks(effects []compaction.Effect) []memory.Degradation {
+	var out []memory.Degradation
 	for _, e := range effects {
 		if e.Fallback != "" && e.Fallback != foundNothing {
 			out = append(
 				out,
-				Degradation{TierSummariser, "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"},
+				memory.Degradation{Tier: memory.TierSummariser, Reason: "the model's summary was not to be had (" + e.Fallback + "): the policy's fallback was taken"},
 			)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
@@ -25,7 +26,7 @@ import (
 type ContextBuilder struct {
 	store     contextStore
 	reads     messageReader
-	search    *Searcher
+	search    *recall.Searcher
 	summaries *SummaryReader
 	work      *Work
 	policies  policy.Policies
@@ -51,7 +52,7 @@ type contextStore interface {
 	RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error)
 }
 
-func newContextBuilder(o Options, search *Searcher, summaries *SummaryReader, work *Work) *ContextBuilder {
+func newContextBuilder(o Options, search *recall.Searcher, summaries *SummaryReader, work *Work) *ContextBuilder {
 	return &ContextBuilder{
 		store: o.Store, reads: newMessageReader(o), search: search, summaries: summaries, work: work,
 		policies: o.Policies, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
@@ -87,13 +88,13 @@ type ContextResult struct {
 	StepsSinceUser   int
 	StepLimitReached bool
 	History          compaction.Result // what the context policy did to the session's messages
-	Found            Found
-	Recalled         []rank.Hit // what assembly.Item.Rank counts in
-	Ranks            []int      // the rank of each of them, from 1
-	Facts            []FactHit  // what the Rank of an item of SectionFacts counts in
+	Found            recall.Found
+	Recalled         []rank.Hit       // what assembly.Item.Rank counts in
+	Ranks            []int            // the rank of each of them, from 1
+	Facts            []recall.FactHit // what the Rank of an item of SectionFacts counts in
 	FactsScored      int
 	Embedder         string // whose vectors ranked; "" when words alone did
-	Degraded         []Degradation
+	Degraded         []memory.Degradation
 }
 
 // BuildContext gathers what is known of the session and the user, and lets assembly decide. An unknown user or session
@@ -108,7 +109,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	}
 	ctx = store.OneRequest(ctx)
 	work, err := s.store.SessionWork(ctx, p.Ref)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !memory.IsGone(err) {
 		return ContextResult{}, fmt.Errorf("read session: %w", err)
 	}
 	work.Session.Ref = p.Ref
@@ -127,7 +128,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		return ContextResult{}, err
 	}
 	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.MaskSecrets)
-	p.Query = maskedWords(p.Query, resolved.MaskSecrets)
+	p.Query = recall.MaskedWords(p.Query, resolved.MaskSecrets)
 	g, err := s.gather(ctx, p, work, fences, resolved)
 	if err != nil {
 		return ContextResult{}, err
@@ -141,7 +142,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		}
 		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
 	}
-	noteDegraded(s.meter, out.Degraded)
+	recall.CountDegraded(s.meter, out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.now.stored())
 	return out, err
 }
@@ -177,7 +178,7 @@ func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain: in the session asked
 // for and, unless a seq of that is named, for what is to be learnt in all others of the user, up to what is recorded
 // now. An unknown user or session has nothing to wait for.
-func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]Degradation, error) {
+func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]memory.Degradation, error) {
 	if p.Fresh == nil {
 		return nil, nil
 	}
@@ -212,9 +213,9 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 		ToolsTokens:    p.Policy.ToolSchemaTokens,
 		AsOf:           p.AsOf,
 		Found:          g.found,
-		Facts:          g.facts.hits,
-		FactsScored:    g.facts.scored,
-		Embedder:       cmp.Or(g.facts.embedder, g.embedder),
+		Facts:          g.facts.Hits,
+		FactsScored:    g.facts.Scored,
+		Embedder:       cmp.Or(g.facts.Embedder, g.embedder),
 		Watermarks:     g.marks,
 		Degraded:       g.degraded,
 		StepsSinceUser: stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending),
@@ -234,12 +235,12 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 		Session:      g.work.Session.Key,
 		SessionID:    p.Ref.SessionID,
 		Facts: factsOf(
-			g.facts.hits,
+			g.facts.Hits,
 			rank.FactFound,
 		),
-		CoreFacts:    factsOf(g.facts.hits, rank.FactCore),
-		FillFacts:    factsOf(g.facts.hits, rank.FactFill),
-		SessionFacts: g.facts.session,
+		CoreFacts:    factsOf(g.facts.Hits, rank.FactCore),
+		FillFacts:    factsOf(g.facts.Hits, rank.FactFill),
+		SessionFacts: g.facts.Session,
 		Periods:      g.periods,
 		Previous:     g.previous,
 		Running:      passingOver(h.running, hidden),
@@ -311,7 +312,7 @@ func lastSaid(messages []memory.Message, most int) (words []string) {
 const maxLanguageBytes = 1 << 10
 
 // factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
-func factsOf(hits []FactHit, use rank.FactUse) []memory.Fact {
+func factsOf(hits []recall.FactHit, use rank.FactUse) []memory.Fact {
 	facts := make([]memory.Fact, 0, len(hits))
 	for _, h := range hits {
 		if h.Use == use {

@@ -11,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
@@ -73,7 +74,7 @@ func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Su
 		if err != nil {
 			return nil, err
 		}
-		c.Text = maskedWords(c.Text, mask) // before a digest is made of it
+		c.Text = recall.MaskedWords(c.Text, mask) // before a digest is made of it
 	}
 	digest, err := c.digest()
 	if err != nil {

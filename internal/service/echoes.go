@@ -17,7 +17,7 @@ func fencesOf(ctx context.Context, users userReader, secret []byte, ref memory.U
 	unknown := prompttags.IDOfUnknown(secret, ref)
 	if scope == "" {
 		user, err := users.User(ctx, ref)
-		if isNotFound(err) {
+		if memory.IsGone(err) {
 			return []prompttags.ID{unknown}, nil
 		}
 		if err != nil {
@@ -115,7 +115,7 @@ func (k *knownWords) has(words string) bool {
 
 func (k *knownWords) read() {
 	latest, err := k.store.Messages(k.ctx, store.MessageQuery{Ref: k.ref, NewestFirst: true, Limit: knownMessages, MaxBytes: knownBytes})
-	if err != nil && !isNotFound(err) {
+	if err != nil && !memory.IsGone(err) {
 		k.err = fmt.Errorf("read the latest messages: %w", err)
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -33,7 +34,7 @@ type Sweeper interface {
 type Eraser struct {
 	store   eraseStore
 	reads   messageReader
-	facts   *FactCache
+	facts   *recall.FactCache
 	sweeper Sweeper
 	runner  Runner
 	secret  []byte
@@ -330,7 +331,7 @@ func (s *Eraser) pop(ctx context.Context, c Erase, start store.ErasureStart, q P
 func (s *Eraser) newest(ctx context.Context, session memory.Session, n int, q PopQuery) (out []memory.Message, err error) {
 	before, bytes := session.LastSeq+1, int64(0)
 	for len(out) < n && before > 1 {
-		page, err := s.reads.messages(ctx, store.MessageQuery{
+		page, err := s.reads.Messages(ctx, store.MessageQuery{
 			Ref: session.Ref, Before: before, NewestFirst: true, Limit: max(n-len(out), leastPage), MaxBytes: q.MaxBytes + 1,
 			WithOriginal: q.WithOriginal,
 		})
@@ -420,7 +421,7 @@ const (
 
 func (c *chosenMessages) readTo(ctx context.Context, last int64) error {
 	for c.read < last {
-		page, err := c.reads.messages(ctx, store.MessageQuery{
+		page, err := c.reads.Messages(ctx, store.MessageQuery{
 			Ref: c.ref, After: c.read, Before: last + 1, Limit: readPage, MaxBytes: readBytes,
 		})
 		if err != nil {
@@ -515,7 +516,7 @@ func (s *Eraser) extentOfUser(ctx context.Context, user memory.UserRef) (out Ext
 		}
 		for _, session := range page {
 			one, err := s.Extent(ctx, Erase{Kind: memory.EraseSession, User: user, SessionID: session.Ref.SessionID})
-			if isNotFound(err) {
+			if memory.IsGone(err) {
 				continue // erased meanwhile
 			}
 			if err != nil {
@@ -620,7 +621,7 @@ func (s *Eraser) list(ctx context.Context, q JobQuery, limit int) (out []Erasure
 	}
 	if q.SessionID != "" {
 		session, err := s.store.Session(ctx, user.Session(q.SessionID))
-		if isNotFound(err) {
+		if memory.IsGone(err) {
 			return nil, nil
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // concurrently.
 type FactEditor struct {
 	store   factEditStore
-	facts   *FactCache
+	facts   *recall.FactCache
 	vectors VectorWaker
 	// forgotten is Options.Forgotten.
 	forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
@@ -243,7 +244,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 		return s.newID(), nil
 	}
 	user, err := s.store.User(ctx, p.User)
-	if isNotFound(err) {
+	if memory.IsGone(err) {
 		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.now.stored()})
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -109,7 +110,7 @@ func (w *woken) Wake() { w.n++ }
 
 func factService(t *testing.T, s *factStore) (*FactEditor, *woken) {
 	t.Helper()
-	cache, err := NewFactCache(s, 1<<20)
+	cache, err := recall.NewFactCache(s, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 )
 
 // fillFrom is how many times the floor hits must take for nothing to be looked for beside them: of those that say the same
@@ -14,7 +15,7 @@ const fillFrom = 2
 // gatherFill looks for messages to fill the context with, where what was found cannot take so many tokens as the policy's
 // floor. None is of the session's tail, and none is hidden.
 func (s *ContextBuilder) gatherFill(
-	r policy.Resolved, hidden func() (memory.Hidden, error), found Found, tail memory.Place,
+	r policy.Resolved, hidden func() (memory.Hidden, error), found recall.Found, tail memory.Place,
 ) ([]rank.Hit, error) {
 	inTail := func(p memory.Place) bool { return p.Session == tail.Session && p.Seq >= tail.Seq }
 	if reaches(found.Hits, fillFrom*min(r.RecallFloor, r.Available), r.Counter, inTail) {
@@ -24,7 +25,7 @@ func (s *ContextBuilder) gatherFill(
 	if err != nil {
 		return nil, err
 	}
-	return s.search.lexicon.Fill(found.Scope, rank.FillQuery{
+	return s.search.Fill(found.Scope, rank.FillQuery{
 		Found: found.Hits, Limit: policy.MaxTopK,
 		Exclude: func(p memory.Place) bool { return inTail(p) || unseen.Has(p) },
 	}), nil
@@ -61,37 +62,4 @@ func reaches(hits []rank.Hit, floor int64, counter string, inTail func(memory.Pl
 var selections = map[rank.FillStep]assembly.Selection{
 	rank.FillNeighbour: assembly.SelectedNeighbour, rank.FillStated: assembly.SelectedStated,
 	rank.FillSession: assembly.SelectedSession, rank.FillNewest: assembly.SelectedNewest,
-}
-
-// Fill returns what rank.Index.Fill finds in a user's index, as the last search left it; none where it is not in memory any
-// more.
-func (l *SearchIndex) Fill(scope memory.ScopeKey, q rank.FillQuery) []rank.Hit {
-	x, leave := l.present(scope)
-	if x == nil {
-		return nil
-	}
-	defer leave()
-	x.RLock()
-	defer x.RUnlock()
-	return x.index.Fill(q)
-}
-
-// present returns a user's index where it is in memory. Whoever got one must leave it.
-func (l *SearchIndex) present(scope memory.ScopeKey) (x *userIndex, leave func()) {
-	if at := l.large.sittingOf(scope); at != nil {
-		return at.index, func() { l.large.leave(at) }
-	}
-	x, _ = l.indexes.GetIfPresent(scope)
-	return x, func() {}
-}
-
-// sittingOf returns the sitting of the user who has the seat, nil where another one has it. Whoever got one must call leave.
-func (s *seat) sittingOf(scope memory.ScopeKey) *sitting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.current == nil || s.current.scope != scope {
-		return nil
-	}
-	s.current.calls++
-	return s.current
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -34,9 +35,9 @@ type gathered struct {
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	promise  promise
 	told     summary.Marks // what persons made of the user's messages and summaries
-	facts    factsFound
+	facts    recall.RankedFacts
 	fill     []rank.Hit // messages that may fill, the best first
-	degraded []Degradation
+	degraded []memory.Degradation
 
 	otherSummaries
 	recalledHits
@@ -51,9 +52,9 @@ type otherSummaries struct {
 
 // recalledHits are what a search of the user's messages found.
 type recalledHits struct {
-	found    Found
-	late     []Degradation // what the search lacked
-	embedder string        // whose vectors ranked messages; "" when words alone did
+	found    recall.Found
+	late     []memory.Degradation // what the search lacked
+	embedder string               // whose vectors ranked messages; "" when words alone did
 }
 
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
@@ -74,19 +75,19 @@ func (s *ContextBuilder) gather(
 		}
 		return s.recordedWords(part, work.Session, g.tail)
 	})
-	in := s.search.newScope(part, p.Ref.UserRef, query)
+	in := s.search.NewLookups(part, p.Ref.UserRef, query)
 	if work.Session.Key != "" { // its user was read with it
-		in.user = func() (memory.User, error) { return work.User, nil }
+		in.User = func() (memory.User, error) { return work.User, nil }
 	}
-	in.marks = marks
-	in.hidden = func() (memory.Hidden, error) {
+	in.Marks = marks
+	in.Hidden = func() (memory.Hidden, error) {
 		m, err := marks()
 		return m.Hidden, err
 	}
-	in.found = sync.OnceValues(func() (factsFound, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
+	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
 	all.Go(history)
 	all.Go(func() error {
-		user, err := in.user()
+		user, err := in.User()
 		g.location, g.language = user.Location(), user.Language
 		return err
 	})
@@ -99,7 +100,7 @@ func (s *ContextBuilder) gather(
 		return err
 	})
 	all.Go(func() (err error) {
-		g.facts, err = in.found()
+		g.facts, err = in.Found()
 		return err
 	})
 	all.Go(func() (err error) {
@@ -109,21 +110,13 @@ func (s *ContextBuilder) gather(
 		if err := history(); err != nil {
 			return err
 		}
-		g.fill, err = s.gatherFill(r, in.hidden, g.found, firstSeq(work.Session, g.tail))
+		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(work.Session, g.tail))
 		return err
 	})
 	err := all.Wait()
-	g.degraded = distinct(slices.Concat(g.facts.degraded, lexicalDegradation(g.found), g.late))
+	g.degraded = distinct(slices.Concat(g.facts.Degraded, g.found.Degradations(), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
-}
-
-func lexicalDegradation(f Found) []Degradation {
-	waiting := waitingVectors(TierEmbedding, f.Waiting, "messages")
-	if f.Degraded == "" {
-		return waiting
-	}
-	return append([]Degradation{{TierLexical, f.Degraded}}, waiting...)
 }
 
 // gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
@@ -241,19 +234,19 @@ func models(nodes []memory.SummaryNode) string {
 func (s *ContextBuilder) gatherSummaries(
 	ctx context.Context,
 	p ContextParams,
-	in searchScope,
+	in recall.Lookups,
 	r policy.Resolved,
 ) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
 	if wantsPeriods {
-		user, err := in.user()
+		user, err := in.User()
 		if err != nil {
 			return out, err
 		}
 		reader.location = user.Location()
-		if reader.marks, err = in.marks(); err != nil {
+		if reader.marks, err = in.Marks(); err != nil {
 			return out, err
 		}
 	}
@@ -304,7 +297,7 @@ func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, 
 func (s *ContextBuilder) previousItems(
 	ctx context.Context,
 	p ContextParams,
-	in searchScope,
+	in recall.Lookups,
 	r policy.Resolved,
 	seen shown,
 ) ([]assembly.Summary, error) {
@@ -312,7 +305,7 @@ func (s *ContextBuilder) previousItems(
 	if err != nil {
 		return nil, err
 	}
-	marks, err := in.marks()
+	marks, err := in.Marks()
 	if err != nil {
 		return nil, err
 	}
@@ -419,39 +412,39 @@ func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 func (s *ContextBuilder) contextFacts(
 	ctx context.Context,
 	p ContextParams,
-	in searchScope,
+	in recall.Lookups,
 	r policy.Resolved,
 	session memory.SessionKey,
-) (factsFound, error) {
+) (recall.RankedFacts, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
-		return factsFound{}, nil
+		return recall.RankedFacts{}, nil
 	}
-	query, err := in.query()
+	query, err := in.Query()
 	if err != nil {
-		return factsFound{}, err
+		return recall.RankedFacts{}, err
 	}
 	longTerm := r.Facts.LongTerm && r.Facts.Max > 0
 	fill := 0
 	if r.RecallFloor > 0 && r.Facts.MinScore == 0 {
 		fill = r.Facts.Max
 	}
-	ask := factAsk{FactQuery: rank.FactQuery{
+	ask := recall.FactQuestion{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories,
-		AsOf:       p.AsOf, Formula: formulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
+		AsOf:       p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
 		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,
 	}}
 	if longTerm {
-		ask.vector, ask.related, ask.Terms = in.vector, true, text.Terms(query)
+		ask.QueryVector, ask.Related, ask.Terms = in.Vector, true, text.Terms(query)
 	}
 	if r.Facts.OfSession {
-		ask.session, ask.Exclude = session, session
+		ask.Session, ask.Exclude = session, session
 	}
-	found, err := s.search.findFacts(ctx, in.facts, ask)
+	found, err := s.search.FindFacts(ctx, in.Facts, ask)
 	if !longTerm {
-		found.hits = nil
+		found.Hits = nil
 	}
 	kept := s.policies.RetentionOf("")
-	found.hits = slices.DeleteFunc(found.hits, func(h rank.FactHit) bool { return kept.HasFaded(h.Fact, p.AsOf) })
+	found.Hits = slices.DeleteFunc(found.Hits, func(h rank.FactHit) bool { return kept.HasFaded(h.Fact, p.AsOf) })
 	return found, err
 }
 
@@ -527,7 +520,7 @@ func (s *ContextBuilder) tail(
 // before reads messages backwards and returns them oldest first.
 func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	q.NewestFirst, q.MaxBytes = true, maxTailBytes
-	messages, err := s.reads.messages(ctx, q)
+	messages, err := s.reads.Messages(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read latest messages: %w", err)
 	}
@@ -551,17 +544,17 @@ const spareHits = 200
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *ContextBuilder) recall(
-	ctx context.Context, p ContextParams, in searchScope, r policy.Resolved, session memory.Session,
+	ctx context.Context, p ContextParams, in recall.Lookups, r policy.Resolved, session memory.Session,
 ) (out recalledHits, err error) {
-	ask := SearchIndexSearch{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
+	ask := recall.MessageQuestion{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
 	ask.Exclude = func(at memory.Place) bool {
-		hidden, err := in.hidden()
+		hidden, err := in.Hidden()
 		return err == nil && hidden.Has(at) // the error is reported below
 	}
 	if r.Sections.Recalled && r.TopK > 0 {
-		err = s.search.understand(&ask, in, p.AsOf)
+		err = s.search.Understand(&ask, in, p.AsOf)
 	}
 	if err != nil {
 		return out, err
@@ -569,13 +562,13 @@ func (s *ContextBuilder) recall(
 	if !r.Facts.LongTerm {
 		ask.Attach, ask.Sources = nil, nil
 	}
-	if out.found, out.late, err = s.search.findMessages(ctx, ask, session.ScopeKey); err != nil || ask.Vector == nil {
+	if out.found, out.late, err = s.search.FindMessages(ctx, ask, session.ScopeKey); err != nil || ask.Vector == nil {
 		return out, err
 	}
-	if _, err := in.hidden(); err != nil {
+	if _, err := in.Hidden(); err != nil {
 		return out, err
 	}
-	vector, unembedded := in.vector()
+	vector, unembedded := in.Vector()
 	out.embedder, out.late = vector.Model, append(unembedded, out.late...)
 	return out, nil
 }

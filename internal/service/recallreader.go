@@ -10,6 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
@@ -24,7 +25,7 @@ type recallReader struct {
 	out   *ContextResult // keeps which hits were read, for explain
 	done  int            // of out.Found.Hits
 	ahead []rank.Hit     // the first of them, which are read before they are asked for
-	early func() ([]confirmed, error)
+	early func() ([]recall.Confirmed, error)
 	stop  context.CancelFunc // of reading ahead
 
 	filling []rank.Hit // what may fill and was not read yet
@@ -40,7 +41,7 @@ func newRecallReader(ctx context.Context, b *ContextBuilder, user memory.UserRef
 	}
 	early, stop := context.WithCancel(ctx)
 	r.stop = stop
-	r.early = sync.OnceValues(func() ([]confirmed, error) { return r.confirm(early, r.ahead) })
+	r.early = sync.OnceValues(func() ([]recall.Confirmed, error) { return r.confirm(early, r.ahead) })
 	if len(r.ahead) > 0 {
 		safegroup.Go(r.begin, func(error) {}) // an error or a panic is left to whoever asks
 	}
@@ -85,16 +86,16 @@ func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.recalled(found, func(c confirmed) int { return r.done + c.at + 1 }), nil
+	return r.recalled(found, func(c recall.Confirmed) int { return r.done + c.At + 1 }), nil
 }
 
 // recalled is what assembly is told of hits that were read, with their ranks.
-func (r *recallReader) recalled(found []confirmed, rankOf func(confirmed) int) []assembly.Recalled {
-	found = slices.DeleteFunc(found, func(v confirmed) bool { return v.message.IsHidden() })
+func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(recall.Confirmed) int) []assembly.Recalled {
+	found = slices.DeleteFunc(found, func(v recall.Confirmed) bool { return v.Message.IsHidden() })
 	recalled := make([]assembly.Recalled, len(found))
 	for i, v := range found {
-		recalled[i] = assembly.Recalled{PlacedMessage: v.message, Span: cut(v.hit), Step: selections[v.hit.Fill]}
-		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.hit), append(r.out.Ranks, rankOf(v))
+		recalled[i] = assembly.Recalled{PlacedMessage: v.Message, Span: cut(v.Hit), Step: selections[v.Hit.Fill]}
+		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.Hit), append(r.out.Ranks, rankOf(v))
 	}
 	return recalled
 }
@@ -103,45 +104,47 @@ func (r *recallReader) recalled(found []confirmed, rankOf func(confirmed) int) [
 // of them than a light call may read: a small context must not become a heavy call for what nobody asked for.
 func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error) {
 	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < lightBytes {
-		next := hitsOf{user: r.user, hits: worthReading(r.filling, room, r.out.Policy.Counter)}
-		r.filling = r.filling[len(next.hits):]
-		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.places(), MaxBytes: lightBytes - r.filled})
+		next := recall.Candidates{User: r.user, Hits: worthReading(r.filling, room, r.out.Policy.Counter)}
+		r.filling = r.filling[len(next.Hits):]
+		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.Places(), MaxBytes: lightBytes - r.filled})
 		if err != nil {
 			return nil, fmt.Errorf("read messages that may fill: %w", err)
 		}
 		for i := range messages {
 			r.filled += int64(messages[i].Message.ContentBytes())
 		}
-		found, _ := next.match(messages)
-		recalled = r.recalled(found, func(confirmed) int { return 0 })
+		found, _ := next.Match(messages)
+		recalled = r.recalled(found, func(recall.Confirmed) int { return 0 })
 	}
 	return recalled, nil
 }
 
 // found takes the first hits from those that were read ahead.
-func (r *recallReader) found(hits []rank.Hit) ([]confirmed, error) {
+func (r *recallReader) found(hits []rank.Hit) ([]recall.Confirmed, error) {
 	read := min(max(len(r.ahead)-r.done, 0), len(hits))
-	var out []confirmed
+	var out []recall.Confirmed
 	if read > 0 {
 		early, err := r.early()
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range early {
-			if c.at -= r.done; c.at >= 0 && c.at < read {
+			if c.At -= r.done; c.At >= 0 && c.At < read {
 				out = append(out, c)
 			}
 		}
 	}
 	rest, err := r.confirm(r.ctx, hits[read:])
 	for i := range rest {
-		rest[i].at += read
+		rest[i].At += read
 	}
 	return append(out, rest...), err
 }
 
-func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]confirmed, error) {
-	return r.b.search.confirm(ctx, hitsOf{user: r.user, hits: hits, query: rank.Query{Terms: r.out.Found.Terms}, maxBytes: maxRecallBytes})
+func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]recall.Confirmed, error) {
+	return r.b.search.Confirm(ctx, recall.Candidates{
+		User: r.user, Hits: hits, Query: rank.Query{Terms: r.out.Found.Terms}, MaxBytes: maxRecallBytes,
+	})
 }
 
 // cut is the passage of a long message to show; the zero Span shows all of it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/rerank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
@@ -117,7 +118,7 @@ func (r *rig) grows() {
 	}
 }
 
-func (r *rig) search(s services, p service.SearchParams) service.SearchResult {
+func (r *rig) search(s services, p recall.SearchParams) recall.SearchResult {
 	r.t.Helper()
 	p.User, p.MaxBytes, p.Explain = ada, 1<<20, true
 	if p.Limit == 0 {
@@ -128,7 +129,7 @@ func (r *rig) search(s services, p service.SearchParams) service.SearchResult {
 	return out
 }
 
-func wordsOf(hits []service.MessageHit) []string {
+func wordsOf(hits []recall.MessageHit) []string {
 	var out []string
 	for _, h := range hits {
 		out = append(out, h.Message.PlainText())
@@ -142,12 +143,12 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 	r.grows()
 	e := newEndpoint(t, "gardener", "wooden", "smell")
 	plain, reranked := r.service(wiring{}), r.service(wiring{reranker: e})
-	if d := cmp.Diff(roses, wordsOf(r.search(plain, service.SearchParams{Query: "roses"}).Hits)); d != "" {
+	if d := cmp.Diff(roses, wordsOf(r.search(plain, recall.SearchParams{Query: "roses"}).Hits)); d != "" {
 		t.Fatal("the words alone find another order:", d)
 	}
 	want := []string{roses[3], roses[2], roses[1], roses[0]}
 	t.Run("in a search, which says where each stood before", func(t *testing.T) {
-		got := r.search(reranked, service.SearchParams{Query: "roses"})
+		got := r.search(reranked, recall.SearchParams{Query: "roses"})
 		if d := cmp.Diff(want, wordsOf(got.Hits)); d != "" || got.Degraded != nil {
 			t.Error(d, got.Degraded)
 		}
@@ -174,13 +175,13 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 	})
 	t.Run("it reads the query, and of each message who said it, when and what", func(t *testing.T) {
 		e.turn(nil)
-		r.search(reranked, service.SearchParams{Query: "Where are the roses?"})
+		r.search(reranked, recall.SearchParams{Query: "Where are the roses?"})
 		if e.query != "Where are the roses?" || e.calls() != 1 || len(e.sent) != 4 || e.sent[0] != "user, 2026-03-01: "+roses[0] {
 			t.Errorf("asked %q in %d calls of %q", e.query, e.calls(), e.sent)
 		}
 	})
 	t.Run("what is not among its candidates follows as it was", func(t *testing.T) {
-		got := r.search(r.service(wiring{reranker: e, reranked: 3}), service.SearchParams{Query: "roses"})
+		got := r.search(r.service(wiring{reranker: e, reranked: 3}), recall.SearchParams{Query: "roses"})
 		if d := cmp.Diff([]string{roses[2], roses[1], roses[0], roses[3]}, wordsOf(got.Hits)); d != "" {
 			t.Error(d)
 		}
@@ -192,7 +193,7 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 	t.Run("pages follow each other", func(t *testing.T) {
 		var all []string
 		for offset := range 4 {
-			got := r.search(reranked, service.SearchParams{Query: "roses", Offset: offset, Limit: 1})
+			got := r.search(reranked, recall.SearchParams{Query: "roses", Offset: offset, Limit: 1})
 			if got.More != (offset < 3) || len(got.Hits) != 1 || got.Hits[0].Rank != offset+1 {
 				t.Errorf("page %d: %d hits, more %v", offset, len(got.Hits), got.More)
 			}
@@ -205,7 +206,7 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 	t.Run("nothing is sent where there is nothing to order", func(t *testing.T) {
 		e.turn(nil)
 		for _, query := range []string{"pond", "zebra", "?"} {
-			r.search(reranked, service.SearchParams{Query: query})
+			r.search(reranked, recall.SearchParams{Query: query})
 		}
 		if e.calls() != 0 {
 			t.Errorf("it was asked %d times with %q", e.calls(), e.sent)
@@ -232,7 +233,7 @@ func TestWhatGoesWrongWithARerankerLeavesTheOrder(t *testing.T) {
 			e.turn(c.answer)
 			s := r.service(wiring{reranker: e, waits: 20 * time.Millisecond})
 			got := r.ask(s, "roses")
-			lacks := []service.Degradation{{Tier: service.TierRerank, Reason: c.reason}}
+			lacks := []memory.Degradation{{Tier: memory.TierRerank, Reason: c.reason}}
 			for _, d := range []string{
 				cmp.Diff(want.messages.Hits, got.messages.Hits), cmp.Diff(want.context.Rendering, got.context.Rendering),
 				cmp.Diff(lacks, got.messages.Degraded), cmp.Diff(lacks, got.context.Degraded),
@@ -254,7 +255,7 @@ func TestARerankerThatFailsIsLeftAloneAndAskedAgain(t *testing.T) {
 	r.grows()
 	e := newEndpoint(t, "gardener")
 	s := r.service(wiring{reranker: e})
-	search := func() service.SearchResult { return r.search(s, service.SearchParams{Query: "roses"}) }
+	search := func() recall.SearchResult { return r.search(s, recall.SearchParams{Query: "roses"}) }
 	e.turn(answers(503, ""))
 	for range 7 {
 		search()
@@ -262,7 +263,7 @@ func TestARerankerThatFailsIsLeftAloneAndAskedAgain(t *testing.T) {
 	if e.calls() != 5 {
 		t.Errorf("it was asked %d times, want 5", e.calls())
 	}
-	lacks := []service.Degradation{{Tier: service.TierRerank, Reason: "the reranker failed 5 times in a row and is not asked"}}
+	lacks := []memory.Degradation{{Tier: memory.TierRerank, Reason: "the reranker failed 5 times in a row and is not asked"}}
 	if got := search(); !cmp.Equal(lacks, got.Degraded) || !cmp.Equal(roses, wordsOf(got.Hits)) {
 		t.Errorf("degraded %v, %q", got.Degraded, wordsOf(got.Hits))
 	}
@@ -303,7 +304,7 @@ func TestNothingIsSentToARerankerThatTheTruthDoesNotHaveForTheCaller(t *testing.
 		}, nil
 	})
 	e := newEndpoint(t, "black", "gardener")
-	got := r.search(r.service(wiring{reranker: e, texts: liar}), service.SearchParams{Query: "roses"})
+	got := r.search(r.service(wiring{reranker: e, texts: liar}), recall.SearchParams{Query: "roses"})
 	if len(e.sent) != 4 || strings.Contains(fmt.Sprint(e.sent), "black") {
 		t.Errorf("sent %q", e.sent)
 	}
@@ -318,7 +319,7 @@ func TestARerankerReadsPassagesThatAreNotTooLong(t *testing.T) {
 	r.says(ada, "one", strings.Repeat("The weather was fine and nothing else happened on that day.\n\n", 200)+"The lighthouse stands on the northern cliff.")
 	r.says(ada, "two", strings.Repeat("등대", 3000)+" lighthouse")
 	e := newEndpoint(t)
-	r.search(r.service(wiring{reranker: e}), service.SearchParams{Query: strings.Repeat("lighthouse ", 900)})
+	r.search(r.service(wiring{reranker: e}), recall.SearchParams{Query: strings.Repeat("lighthouse ", 900)})
 	if len(e.sent) != 2 || len(e.query) > 2<<10 {
 		t.Fatalf("%d documents, a query of %d bytes", len(e.sent), len(e.query))
 	}

@@ -50,7 +50,7 @@ func (s *FactEditor) reversal(ctx context.Context, ref store.JobRef, state extra
 	histories := make(map[string][]memory.FactRevision, len(ids))
 	for _, id := range ids {
 		history, err := s.store.FactRevisions(ctx, ref.User, id)
-		if err != nil && !isNotFound(err) { // deleted in between
+		if err != nil && !memory.IsGone(err) { // deleted in between
 			return amendment{}, fmt.Errorf("read fact revisions: %w", err)
 		}
 		histories[id] = history

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -29,7 +30,7 @@ func (s sessionSecrets) masksOf(ctx context.Context, p RecordParams) (policy.Mas
 		return mask, nil
 	}
 	session, err := s.store.Session(ctx, p.Ref)
-	if isNotFound(err) {
+	if memory.IsGone(err) {
 		return s.policies.SecretsOf(p.Profile), nil
 	}
 	if err != nil {
@@ -65,11 +66,11 @@ const maxTitleBytes = 255
 // their titles: these are masked wherever memory is. Metadata stands in neither.
 func maskHead(u *store.SessionUpdate, mask policy.MaskSecrets) {
 	if u.Title != nil && mask != policy.MaskNowhere {
-		title := text.Clip(maskedWords(*u.Title, mask), maxTitleBytes)
+		title := text.Clip(recall.MaskedWords(*u.Title, mask), maxTitleBytes)
 		u.Title = &title
 	}
 	if u.Metadata != nil && mask == policy.MaskEverywhere {
-		metadata := withoutSecrets(memory.Message{Metadata: *u.Metadata}).Metadata
+		metadata := secretscan.RemoveFrom(memory.Message{Metadata: *u.Metadata}).Metadata
 		u.Metadata = &metadata
 	}
 }
@@ -87,18 +88,13 @@ func maskLabels(u *store.MessageUpdate, mask policy.MaskSecrets) {
 	if u.Metadata != nil {
 		m.Metadata = *u.Metadata
 	}
-	m = withoutSecrets(m)
+	m = secretscan.RemoveFrom(m)
 	if u.Tags != nil {
 		u.Tags = &m.Tags
 	}
 	if u.Metadata != nil {
 		u.Metadata = &m.Metadata
 	}
-}
-
-func withoutSecrets(m memory.Message) memory.Message {
-	masked, _ := secretscan.Remove([]memory.Message{m}, nil)
-	return masked[0]
 }
 
 // markSecrets notes where the messages of a turn say secrets.
@@ -134,28 +130,4 @@ func asSent(messages []memory.Message) []memory.Message {
 		out[i].Parts = secretscan.Unmarked(out[i].Parts)
 	}
 	return out
-}
-
-// recalled is a message as recall shows it: with masks in the place of the secrets that were noted when it was recorded, and of
-// those in its tags and metadata.
-func recalled(m memory.Message, mask policy.MaskSecrets) memory.Message {
-	parts := slices.Clone(m.Parts)
-	for i := range parts {
-		parts[i] = parts[i].Masked()
-	}
-	m.Parts = parts
-	if mask != policy.MaskNowhere && (len(m.Tags) > 0 || len(m.Metadata) > 0) {
-		besides := withoutSecrets(memory.Message{Tags: m.Tags, Metadata: m.Metadata})
-		m.Tags, m.Metadata = besides.Tags, besides.Metadata
-	}
-	return m
-}
-
-// maskedWords are words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
-// masks there too, and of what a caller writes that memory tells again.
-func maskedWords(words string, mask policy.MaskSecrets) string {
-	if mask == policy.MaskNowhere {
-		return words
-	}
-	return memory.Masked(words, secretscan.Find(words))
 }

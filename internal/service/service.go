@@ -9,6 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text/synonyms"
 )
@@ -17,7 +18,7 @@ import (
 type Services struct {
 	Recorder      *Recorder
 	Contexts      *ContextBuilder
-	Search        *Searcher
+	Search        *recall.Searcher
 	Sessions      *Sessions
 	Users         *Users
 	Facts         *FactEditor
@@ -42,7 +43,7 @@ type Store interface {
 	store.Exporter
 	store.Imports
 	store.Erasures
-	ViewBuilds
+	recall.ViewBuilds
 }
 
 // sessionReader reads the head of a session.
@@ -69,9 +70,9 @@ func (c clock) stored() time.Time { return c().UTC().Truncate(time.Microsecond) 
 // Options are what the Services need. All but views, the reranker and CompactModels are required.
 type Options struct {
 	Store       Store
-	SearchIndex *SearchIndex
-	Facts       *FactCache
-	Queries     *Queries
+	SearchIndex *recall.SearchIndex
+	Facts       *recall.FactCache
+	Queries     *recall.Queries
 	// FactVectors is told when a person changed facts.
 	FactVectors VectorWaker
 	Reembed     Reembedder
@@ -102,13 +103,13 @@ type Options struct {
 	CompactModels map[string]CompactModel
 	Extractive    Extractive
 
-	Vectors      VectorView    // nil to compare every vector here
-	Texts        TextView      // nil for none
-	ViewDeadline time.Duration // how long a call waits for a view; required with one
+	Vectors      recall.VectorView // nil to compare every vector here
+	Texts        recall.TextView   // nil for none
+	ViewDeadline time.Duration     // how long a call waits for a view; required with one
 
-	Reranker         Reranker      // nil for none
-	RerankCandidates int           // how many of the best messages it reads, 2 or more; required with one
-	RerankDeadline   time.Duration // how long a call waits for it; required with one
+	Reranker         recall.Reranker // nil for none
+	RerankCandidates int             // how many of the best messages it reads, 2 or more; required with one
+	RerankDeadline   time.Duration   // how long a call waits for it; required with one
 }
 
 // New makes the Services.
@@ -119,7 +120,12 @@ func New(o Options) Services {
 	maintenance := newMaintenance(o)
 	eraser := newEraser(o)
 	work := newWork(o, maintenance, eraser)
-	search := newSearcher(o)
+	search := recall.New(recall.Options{
+		Store: o.Store, Messages: newMessageReader(o), Index: o.SearchIndex, Facts: o.Facts, Queries: o.Queries,
+		Policies: o.Policies, Meter: o.Meter, Now: o.Now, Related: o.Near,
+		Vectors: o.Vectors, Texts: o.Texts, ViewDeadline: o.ViewDeadline,
+		Reranker: o.Reranker, RerankCandidates: o.RerankCandidates, RerankDeadline: o.RerankDeadline,
+	})
 	summaries := newSummaryReader(o, work)
 	return Services{
 		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,

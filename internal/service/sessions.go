@@ -121,7 +121,7 @@ func (s *Sessions) Messages(ctx context.Context, q store.MessageQuery) (page []m
 	}
 	limit := q.Limit
 	for {
-		read, err := s.reads.messages(ctx, q)
+		read, err := s.reads.Messages(ctx, q)
 		if err != nil {
 			return nil, false, fmt.Errorf("read messages: %w", err)
 		}

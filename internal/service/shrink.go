@@ -191,7 +191,7 @@ func (s *ContextBuilder) gatherHead(ctx context.Context, r policy.Resolved, g *g
 		return nil
 	}
 	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
-	begun, err := s.reads.messages(ctx, q)
+	begun, err := s.reads.Messages(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read first messages: %w", err)
 	}

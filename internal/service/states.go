@@ -34,7 +34,7 @@ func (s *ContextBuilder) gatherStates(
 		return out, nil
 	}
 	user, err := s.store.User(ctx, p.Ref.UserRef)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !memory.IsGone(err) {
 		return out, fmt.Errorf("read the user's state: %w", err)
 	}
 	_, notes = memory.SplitNotes(user.State)
@@ -77,9 +77,9 @@ func instructions(p ContextParams, user memory.User, state json.RawMessage, id p
 }
 
 // notesDegradation says that notes had no room.
-func notesDegradation(left int) []Degradation {
+func notesDegradation(left int) []memory.Degradation {
 	if left == 0 {
 		return nil
 	}
-	return []Degradation{{TierNotes, fmt.Sprintf("%d notes had no room: raise the profile's notes-share or the budget, or delete some", left)}}
+	return []memory.Degradation{{Tier: memory.TierNotes, Reason: fmt.Sprintf("%d notes had no room: raise the profile's notes-share or the budget, or delete some", left)}}
 }

@@ -315,7 +315,7 @@ func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summ
 		next = &SummaryCursor{Time: found[q.Limit-1].Period.Start}
 	}
 	user, err := s.store.User(ctx, q.User)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !memory.IsGone(err) {
 		return nil, nil, fmt.Errorf("read user: %w", err)
 	}
 	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)

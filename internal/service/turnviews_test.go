@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
@@ -67,7 +67,7 @@ func (r *rig) feedTurns(user memory.UserRef) {
 }
 
 // foundBy is what a ranking says of messages.
-func foundBy(found service.SearchResult) []string {
+func foundBy(found recall.SearchResult) []string {
 	var out []string
 	for _, h := range found.Hits {
 		out = append(out, fmt.Sprintf("%s %v", h.Message.PlainText(), arms(h.Hit.Arms)))
@@ -76,7 +76,7 @@ func foundBy(found service.SearchResult) []string {
 }
 
 // ofTurns has one view of messages' vectors and another of facts'.
-func ofTurns(turns service.VectorView) service.VectorView {
+func ofTurns(turns recall.VectorView) recall.VectorView {
 	return vectorFunc(func(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {
 		if q.Space.View == memory.ViewMessageVectors {
 			return turns.Search(ctx, q)
@@ -173,7 +173,7 @@ func TestFiltersGoToTheViewOfMessagesVectors(t *testing.T) {
 		asked = append(asked, q)
 		return r.vectors.Search(ctx, q)
 	}))})
-	search := service.SearchParams{User: ada, Query: "music", SessionIDs: []string{"s0", "none"}, From: noon, To: noon.Add(time.Hour), Limit: 9, MaxBytes: 1 << 20}
+	search := recall.SearchParams{User: ada, Query: "music", SessionIDs: []string{"s0", "none"}, From: noon, To: noon.Add(time.Hour), Limit: 9, MaxBytes: 1 << 20}
 	found, err := s.SearchMessages(t.Context(), search)
 	r.must(err)
 	session, err := r.truth.Session(t.Context(), ada.Session("s0"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text/synonyms"
@@ -15,7 +16,7 @@ import (
 // factorsOf are the factors of the hit in a session.
 func factorsOf(t *testing.T, s services, query, session string) map[string]float64 {
 	t.Helper()
-	out, err := s.SearchMessages(t.Context(), service.SearchParams{User: ada, Query: query, Limit: 10, MaxBytes: 1 << 20, Explain: true})
+	out, err := s.SearchMessages(t.Context(), recall.SearchParams{User: ada, Query: query, Limit: 10, MaxBytes: 1 << 20, Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestWhatSearchesTakeFromTheirWords(t *testing.T) {
 	})
 	t.Run("a user who is not known has no timezone, and no messages", func(t *testing.T) {
 		eve := memory.UserRef{Tenant: ada.Tenant, UserID: "nobody"}
-		out, err := s.SearchMessages(t.Context(), service.SearchParams{User: eve, Query: "tulips yesterday", Limit: 1})
+		out, err := s.SearchMessages(t.Context(), recall.SearchParams{User: eve, Query: "tulips yesterday", Limit: 1})
 		if err != nil || len(out.Hits) != 0 {
 			t.Errorf("%v, %v", out, err)
 		}

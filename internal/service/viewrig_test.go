@@ -17,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -116,33 +117,33 @@ type rig struct {
 	counts   *counts
 	now      time.Time
 	id       int
-	facts    *service.FactCache
+	facts    *recall.FactCache
 	services int
 }
 
 // truth is what a service and its caches read.
 type truth interface {
 	service.Store
-	service.SearchIndexStore
-	service.FactStore
+	recall.SearchIndexStore
+	recall.FactStore
 }
 
 // services are those that tests ask.
 type services struct {
 	*service.Recorder
 	*service.ContextBuilder
-	*service.Searcher
+	*recall.Searcher
 	*service.FactEditor
 	*service.Users
 }
 
 // wiring says what a service of a rig is made of.
 type wiring struct {
-	vectors  service.VectorView
-	texts    service.TextView
+	vectors  recall.VectorView
+	texts    recall.TextView
 	truth    truth         // the rig's when nil
 	deadline time.Duration // a minute when 0: nothing in memory is as slow
-	reranker service.Reranker
+	reranker recall.Reranker
 	reranked int           // how many candidates it reads; 50 when 0
 	waits    time.Duration // for the reranker; a minute when 0
 	near     func(term string) []synonyms.Word
@@ -179,11 +180,11 @@ func (r *rig) service(w wiring) services {
 		w.waits = time.Minute
 	}
 	log := slog.New(slog.DiscardHandler)
-	lexicon, err := service.NewSearchIndex(service.SearchIndexOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
+	lexicon, err := recall.NewSearchIndex(recall.SearchIndexOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if r.facts, err = service.NewFactCache(w.truth, 1<<20); err != nil {
+	if r.facts, err = recall.NewFactCache(w.truth, 1<<20); err != nil {
 		r.t.Fatal(err)
 	}
 	r.counts = &counts{n: map[string]int{}}
@@ -194,7 +195,7 @@ func (r *rig) service(w wiring) services {
 	all := service.New(service.Options{
 		Gate:  openGate{},
 		Store: w.truth, SearchIndex: lexicon, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
-		Queries: service.NewQueries(service.QueriesOptions{
+		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
 		Policies: policy.Policies{Profiles: map[string]policy.Profile{"default": profile}, Default: "default"},
@@ -316,8 +317,8 @@ func (r *rig) feed(view memory.View, ref memory.SessionRef) (context.Context, st
 // tried is what a service answers to one question in all three ways.
 type tried struct {
 	context  service.ContextResult
-	messages service.SearchResult
-	facts    service.FactsFound
+	messages recall.SearchResult
+	facts    recall.FactsFound
 }
 
 func (r *rig) ask(s services, query string) tried {
@@ -327,8 +328,8 @@ func (r *rig) ask(s services, query string) tried {
 	out.context, errs[0] = s.BuildContext(r.t.Context(), service.ContextParams{
 		Ref: ada.Session("now"), Query: query, AsOf: r.now, Explain: true, MaxBytes: 1 << 20,
 	})
-	out.messages, errs[1] = s.SearchMessages(r.t.Context(), service.SearchParams{User: ada, Query: query, Limit: 20, MaxBytes: 1 << 20, Explain: true})
-	out.facts, errs[2] = s.SearchFacts(r.t.Context(), service.FactSearch{User: ada, Query: query, Limit: 20, AsOf: r.now})
+	out.messages, errs[1] = s.SearchMessages(r.t.Context(), recall.SearchParams{User: ada, Query: query, Limit: 20, MaxBytes: 1 << 20, Explain: true})
+	out.facts, errs[2] = s.SearchFacts(r.t.Context(), recall.FactSearch{User: ada, Query: query, Limit: 20, AsOf: r.now})
 	r.must(errors.Join(errs[:]...))
 	return out
 }

@@ -13,13 +13,13 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
 )
 
-func factTexts(hits []service.FactHit) []string {
+func factTexts(hits []recall.FactHit) []string {
 	var out []string
 	for _, h := range hits {
 		out = append(out, h.Fact.Text)
@@ -28,7 +28,7 @@ func factTexts(hits []service.FactHit) []string {
 }
 
 // ranked is what a ranking says of facts, with scores as exact as a view's are.
-func ranked(found service.FactsFound) []string {
+func ranked(found recall.FactsFound) []string {
 	var out []string
 	for _, h := range found.Hits {
 		out = append(out, fmt.Sprintf("%s %.4f %v", h.Fact.Text, h.Score, arms(h.Arms)))
@@ -99,7 +99,7 @@ func TestFiltersGoToTheVectorView(t *testing.T) {
 	r.knows(ada, "Plays the violin")
 	r.embeds()
 	r.feedVectors(ada)
-	_, err := r.service(wiring{vectors: spy}).SearchFacts(t.Context(), service.FactSearch{
+	_, err := r.service(wiring{vectors: spy}).SearchFacts(t.Context(), recall.FactSearch{
 		User: ada, Query: "music", Categories: []memory.Category{memory.CategoryGoal}, Limit: 5,
 	})
 	r.must(err)
@@ -135,7 +135,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 	r.feedMessages(ada.Session("one"))
 	r.feedMessages(ada.Session("three"), "zebra", text.Terms("roses")[0])
 	viewed := r.service(wiring{texts: r.texts})
-	search := func(t *testing.T, p service.SearchParams) service.SearchResult {
+	search := func(t *testing.T, p recall.SearchParams) recall.SearchResult {
 		t.Helper()
 		p.User, p.MaxBytes, p.Explain = ada, 1<<20, true
 		if p.Limit == 0 {
@@ -145,7 +145,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		r.must(err)
 		return out
 	}
-	sessions := func(found service.SearchResult) string {
+	sessions := func(found recall.SearchResult) string {
 		var out []string
 		for _, h := range found.Hits {
 			out = append(out, h.SessionID)
@@ -153,7 +153,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	t.Run("a message that the own index does not find is found, whole, behind those that it finds", func(t *testing.T) {
-		found := search(t, service.SearchParams{Query: "roses house"})
+		found := search(t, recall.SearchParams{Query: "roses house"})
 		if got := sessions(found); got != "one two three" {
 			t.Fatalf("found %s", got)
 		}
@@ -162,7 +162,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		}
 	})
 	t.Run("explain shows each retriever's rank", func(t *testing.T) {
-		found := search(t, service.SearchParams{Query: "roses house"})
+		found := search(t, recall.SearchParams{Query: "roses house"})
 		var got []string
 		for _, h := range found.Hits {
 			got = append(got, strings.Join(arms(h.Hit.Arms), ", "))
@@ -183,22 +183,22 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		})})
 		for name, s := range map[string]services{"honest": viewed, "careless": careless} {
 			viewed = s
-			if got := sessions(search(t, service.SearchParams{Query: "zebra roses", SessionIDs: []string{"one"}})); got != "one" {
+			if got := sessions(search(t, recall.SearchParams{Query: "zebra roses", SessionIDs: []string{"one"}})); got != "one" {
 				t.Errorf("%s: of one session: %s", name, got)
 			}
-			if got := sessions(search(t, service.SearchParams{Query: "zebra roses", From: noon.Add(time.Hour)})); got != "" {
+			if got := sessions(search(t, recall.SearchParams{Query: "zebra roses", From: noon.Add(time.Hour)})); got != "" {
 				t.Errorf("%s: of later: %s", name, got)
 			}
-			if got := sessions(search(t, service.SearchParams{Query: "zebra", SessionIDs: []string{"unknown"}})); got != "" {
+			if got := sessions(search(t, recall.SearchParams{Query: "zebra", SessionIDs: []string{"unknown"}})); got != "" {
 				t.Errorf("%s: of an unknown session: %s", name, got)
 			}
 		}
 	})
 	t.Run("pages are those of one long page", func(t *testing.T) {
-		all := sessions(search(t, service.SearchParams{Query: "roses zebra water"}))
+		all := sessions(search(t, recall.SearchParams{Query: "roses zebra water"}))
 		var paged []string
 		for offset := range 4 {
-			paged = append(paged, sessions(search(t, service.SearchParams{Query: "roses zebra water", Offset: offset, Limit: 1})))
+			paged = append(paged, sessions(search(t, recall.SearchParams{Query: "roses zebra water", Offset: offset, Limit: 1})))
 		}
 		if got := strings.TrimSpace(strings.Join(paged, " ")); got != all {
 			t.Errorf("pages %q, want %q", got, all)
@@ -213,7 +213,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		}
 	})
 	t.Run("a user who is not known is not looked for", func(t *testing.T) {
-		found, err := viewed.SearchMessages(t.Context(), service.SearchParams{User: eve, Query: "roses", Limit: 5})
+		found, err := viewed.SearchMessages(t.Context(), recall.SearchParams{User: eve, Query: "roses", Limit: 5})
 		if err != nil || len(found.Hits) != 0 || len(found.Degraded) != 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
@@ -240,11 +240,11 @@ func TestAViewThatFailsIsNamedAndNothingElseChanges(t *testing.T) {
 		t.Helper()
 		s := r.service(wiring{vectors: failingVectors{fail}, texts: failingTexts{fail}, deadline: deadline})
 		got := r.ask(s, query)
-		tier := func(name string) service.Degradation { return service.Degradation{Tier: name, Reason: says} }
+		tier := func(name string) memory.Degradation { return memory.Degradation{Tier: name, Reason: says} }
 		for what, d := range map[string]string{
-			"context":  cmp.Diff([]service.Degradation{tier("vectors"), tier("facts"), tier("transcript")}, got.context.Degraded),
-			"messages": cmp.Diff([]service.Degradation{tier("vectors"), tier("transcript")}, got.messages.Degraded),
-			"facts":    cmp.Diff([]service.Degradation{tier("vectors"), tier("facts")}, got.facts.Degraded),
+			"context":  cmp.Diff([]memory.Degradation{tier("vectors"), tier("facts"), tier("transcript")}, got.context.Degraded),
+			"messages": cmp.Diff([]memory.Degradation{tier("vectors"), tier("transcript")}, got.messages.Degraded),
+			"facts":    cmp.Diff([]memory.Degradation{tier("vectors"), tier("facts")}, got.facts.Degraded),
 		} {
 			if d != "" {
 				t.Errorf("%s: %s", what, d)
@@ -280,9 +280,9 @@ func TestAViewThatFailsAgainAndAgainIsLeftAloneAndAskedAgainSoon(t *testing.T) {
 		}
 		return r.texts.Search(ctx, q)
 	})})
-	search := func() []service.Degradation {
+	search := func() []memory.Degradation {
 		t.Helper()
-		found, err := s.SearchMessages(t.Context(), service.SearchParams{User: ada, Query: "roses", Limit: 5})
+		found, err := s.SearchMessages(t.Context(), recall.SearchParams{User: ada, Query: "roses", Limit: 5})
 		r.must(err)
 		return found.Degraded
 	}
@@ -305,7 +305,7 @@ func TestAViewIsNotWaitedForLongerThanItsDeadline(t *testing.T) {
 		r.says(ada, "one", "Roses grow behind the house.")
 		s := r.service(wiring{deadline: 300 * time.Millisecond, texts: failingTexts{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}})
 		begin := time.Now()
-		if _, err := s.SearchMessages(t.Context(), service.SearchParams{User: ada, Query: "roses", Limit: 5}); err != nil {
+		if _, err := s.SearchMessages(t.Context(), recall.SearchParams{User: ada, Query: "roses", Limit: 5}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(begin); took > 300*time.Millisecond {
@@ -316,7 +316,7 @@ func TestAViewIsNotWaitedForLongerThanItsDeadline(t *testing.T) {
 }
 
 // forged are views that answer everybody's rows and say that they are the asked user's.
-func forgedVectors(v *memview.Vectors) service.VectorView {
+func forgedVectors(v *memview.Vectors) recall.VectorView {
 	lying := memview.Lying(v)
 	return vectorFunc(func(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {
 		hits, err := lying.Search(ctx, q)
@@ -327,7 +327,7 @@ func forgedVectors(v *memview.Vectors) service.VectorView {
 	})
 }
 
-func forgedTexts(v *memview.Texts) service.TextView {
+func forgedTexts(v *memview.Texts) recall.TextView {
 	lying := memview.Lying(v)
 	return textFunc(func(ctx context.Context, q store.TextSearch) ([]store.TextHit, error) {
 		hits, err := lying.Search(ctx, q)

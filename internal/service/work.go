@@ -224,14 +224,14 @@ func (w Wait) parked(kind Watermark, slots []memory.Job) string {
 }
 
 // awaitAll waits until all have come as far as asked, all within one time, and says what did not.
-func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []Degradation, err error) {
+func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []memory.Degradation, err error) {
 	timeUp, stop := timeUp(ctx, timeout)
 	defer stop()
 	var open []Wait // what has begun: all of it is hurried before any of it is waited for
 	for _, w := range waits {
 		began, waited, err := s.beginWait(ctx, w)
 		switch {
-		case isNotFound(err):
+		case memory.IsGone(err):
 		case err != nil:
 			return nil, err
 		case !waited.ended():
@@ -243,11 +243,11 @@ func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration
 	for _, w := range open {
 		waited, err := s.await(ctx, w, timeUp)
 		switch {
-		case isNotFound(err): // deleted meanwhile
+		case memory.IsGone(err): // deleted meanwhile
 		case err != nil:
 			return nil, err
 		case !waited.ended():
-			return append(late, Degradation{TierFreshness, "background work had not come as far as asked when the time was up"}), nil
+			return append(late, memory.Degradation{Tier: memory.TierFreshness, Reason: "background work had not come as far as asked when the time was up"}), nil
 		default:
 			late = append(late, parkedDegradation(waited)...)
 		}
@@ -256,11 +256,11 @@ func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration
 }
 
 // parkedDegradation says which parked job a wait ended at, if any.
-func parkedDegradation(w Waited) []Degradation {
+func parkedDegradation(w Waited) []memory.Degradation {
 	if w.Parked == "" {
 		return nil
 	}
-	return []Degradation{{TierFreshness, "job " + w.Parked + " is parked: retry or skip it"}}
+	return []memory.Degradation{{Tier: memory.TierFreshness, Reason: "job " + w.Parked + " is parked: retry or skip it"}}
 }
 
 // JobQuery asks for a page of jobs.

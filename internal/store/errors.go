@@ -41,6 +41,14 @@ func SessionNotFound(ref memory.SessionRef) error {
 	}
 }
 
+// IncarnationNotFound is SessionNotFound for callers that name a session by its key, which no caller of the API may see.
+func IncarnationNotFound(u memory.UserRef) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
+		Message: "that session of user " + u.UserID + " is gone", Metadata: map[string]string{"user_id": u.UserID},
+	}
+}
+
 // MessageNotFound is the error for a message that the session does not have.
 func MessageNotFound(ref memory.SessionRef, id string) error {
 	return &memory.Error{
@@ -159,6 +167,11 @@ func Contention(cause string) error {
 		Kind: memory.KindConflict, Reason: memory.ReasonContention, Retry: 100 * time.Millisecond,
 		Message: cause + ": read again and retry", Metadata: map[string]string{"cause": cause},
 	}
+}
+
+// EmbeddingGone refuses a write to a version of embeddings that was dropped.
+func EmbeddingGone(version int) error {
+	return Contention("embedding version " + strconv.Itoa(version) + " is gone")
 }
 
 // ShuttingDown refuses a call of a store that is being closed.

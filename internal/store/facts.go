@@ -30,7 +30,8 @@ type Facts interface {
 	//   - Applying a job that is final must change nothing and return the revision.
 	//   - A write that reverts a job must in the same write make it JobReverted with the receipt as its answer. Reverting
 	//     it again must change nothing and return the revision; a job that was not applied must be refused with
-	//     JOB_NOT_REVERTIBLE.
+	//     JOB_NOT_REVERTIBLE, also where the revision is not Base.
+	//   - Of Purge, only facts that the write changes may lose earlier revisions.
 	//   - A write for another life of the user must be refused with USER_NOT_FOUND. Only a write without a job creates the
 	//     user.
 	//   - UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one before

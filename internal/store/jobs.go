@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -12,7 +13,37 @@ import (
 // ErrJobAsIs, the one it has; when another process was faster it may apply the change to that one's result.
 
 // ErrJobAsIs is returned by a change that leaves the job as it is.
-var ErrJobAsIs = errors.New("the slot stays as it is")
+var ErrJobAsIs = errors.New("the job stays as it is")
+
+// MovesCursor reports whether the next job of the kind begins behind this one. The place of all others follows from other jobs.
+func MovesCursor(k memory.JobKey) bool {
+	return k.Generation == 1 && (k.Kind == memory.JobExtract || k.Kind == memory.JobLeaf)
+}
+
+// Follows refuses a job that moves the cursor of its kind and does not begin behind it, or does not lie in a session of lastSeq
+// messages.
+func (p JobOpening) Follows(cursor, lastSeq int64) error {
+	switch {
+	case !MovesCursor(p.JobKey):
+		return nil
+	case p.To < p.From || p.To > lastSeq:
+		return fmt.Errorf("a job from %d to %d does not lie in a session of %d messages", p.From, p.To, lastSeq)
+	case cursor != p.From-1:
+		return RangeTaken()
+	}
+	return nil
+}
+
+// RangeTaken refuses a job whose cursor another job moved meanwhile.
+func RangeTaken() error { return Contention("another range was fixed first") }
+
+// Opened is the job that is stored for the opening, of a session by its id; of a week or month the id is "".
+func (p JobOpening) Opened(sessionID string) memory.Job {
+	return memory.Job{
+		JobKey: p.JobKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.JobOpen,
+		Owner: p.Owner, LeaseUntil: p.Until, CreateTime: p.Time, UpdateTime: p.Time,
+	}
+}
 
 // Move gives the job to the claimer, unless it is parked, final or another's.
 func (p JobClaim) Move(job memory.Job) (memory.Job, error) {
@@ -88,6 +119,37 @@ func FinishedJob(job memory.Job, state memory.JobState, usage memory.ModelUsage,
 	job.Owner, job.LeaseUntil = "", time.Time{}
 	job.Usage, job.UpdateTime = job.Usage.Plus(usage), now
 	return job
+}
+
+// Move makes the job final as split. One that is split already stays as it is.
+func (p JobSplit) Move(job memory.Job) (memory.Job, error) {
+	switch {
+	case job.State == memory.JobSplit:
+		return job, ErrJobAsIs
+	case job.State.IsFinal():
+		return job, Contention("the job is " + job.State.String())
+	case p.At < job.From || p.At >= job.To:
+		return job, fmt.Errorf("a job from %d to %d cannot be split after %d", job.From, job.To, p.At)
+	}
+	return FinishedJob(job, memory.JobSplit, memory.ModelUsage{}, p.Time), nil
+}
+
+// Halves are the jobs that replace one that was split after a place.
+func Halves(job memory.Job, at int64) [2]memory.Job {
+	half := func(from, to int64) memory.Job {
+		return memory.Job{
+			JobKey: HalfKey(job.JobKey, from), User: job.User, SessionID: job.SessionID, To: to,
+			State: memory.JobOpen, CreateTime: job.UpdateTime, UpdateTime: job.UpdateTime,
+		}
+	}
+	return [2]memory.Job{half(job.From, at), half(at+1, job.To)}
+}
+
+// HalfKey is the key of the job that takes over from a place on.
+func HalfKey(k memory.JobKey, from int64) memory.JobKey {
+	k.From = from
+	k.Generation++
+	return k
 }
 
 // AppliedJob is the job after the write that applied it.

@@ -8,6 +8,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -100,6 +101,25 @@ type SessionUpdate struct {
 	ContextStart *int64
 	ETag         string // "" to update whatever is there
 	Time         time.Time
+}
+
+// UpdatedSession returns the session as the update leaves it, and whether anything changes: then a store must raise the revision
+// behind ETag, once.
+func UpdatedSession(was memory.Session, u SessionUpdate) (now memory.Session, changed bool) {
+	now = was
+	set(&now.Title, u.Title)
+	set(&now.Metadata, u.Metadata)
+	set(&now.Profile, u.Profile)
+	set(&now.Extract, u.Extract)
+	set(&now.ContextStart, u.ContextStart)
+	if at := time.UnixMicro(u.Time.UnixMicro()).UTC(); at.After(was.UpdateTime) {
+		now.UpdateTime = at
+	}
+	if now.Title == was.Title && bytes.Equal(now.Metadata, was.Metadata) && now.Profile == was.Profile && now.Extract == was.Extract &&
+		now.ContextStart == was.ContextStart {
+		return was, false
+	}
+	return now, true
 }
 
 // Transcript keeps messages in order.

@@ -1,5 +1,17 @@
 package store
 
+import (
+	"crypto/rand"
+	"encoding/hex"
+)
+
+// MintKey returns a new key of 128 random bits, for a life of a user or an incarnation of a session.
+func MintKey() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
 // MaxKeyLength is how long a key that reaches a view may be, in bytes.
 const MaxKeyLength = 128
 

@@ -45,6 +45,14 @@ type Checkpoint struct {
 	FeedPosition
 }
 
+// OfBuild returns the checkpoint if it belongs to the build, else none.
+func (c Checkpoint) OfBuild(build int64) Checkpoint {
+	if c.Build != build {
+		return Checkpoint{}
+	}
+	return c
+}
+
 // Feed is what a view follows.
 type Feed struct {
 	View       memory.View

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -264,6 +265,11 @@ type JobQuery struct {
 	States    []memory.JobState // nil for all
 	Limit     int               // at least 1
 	After     *JobCursor
+}
+
+// Unfinished reports whether no final job is asked for, so that an index of the others serves.
+func (q JobQuery) Unfinished() bool {
+	return len(q.States) > 0 && !slices.ContainsFunc(q.States, memory.JobState.IsFinal)
 }
 
 // JobCursor is a place in the order of ListJobs.

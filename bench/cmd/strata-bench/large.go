@@ -17,7 +17,6 @@ import (
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testconversations"
 )
@@ -211,7 +210,7 @@ func askAtOnce(ctx context.Context, s *running, shape testconversations.Shape) (
 // lexicalDegraded is why messages were not all searched, nil when they were.
 func lexicalDegraded(r *memoryv1.BuildContextResponse) *memoryv1.Degradation {
 	for _, d := range r.GetDegraded() {
-		if d.GetTier() == service.TierLexical {
+		if d.GetTier() == memory.TierLexical {
 			return d
 		}
 	}

@@ -76,6 +76,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	if len(args) > 0 && args[0] == attackArg {
+		return attackMain(ctx, args[1:], out)
+	}
 	chosen, args, err := choose(args)
 	if err != nil {
 		return err

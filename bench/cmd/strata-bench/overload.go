@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"sync"
 	"time"
 
@@ -87,7 +92,7 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 		return err
 	})
 	both.Go(func() (err error) {
-		attack, err = attackAll(part, s, o.duration)
+		attack, err = attackBeside(part, s.Addr, o.duration)
 		return err
 	})
 	if err := both.Wait(); err != nil {
@@ -102,13 +107,13 @@ func overloadOn(ctx context.Context, o options, s *running) error {
 		"   %d clients for %s: %d calls answered, %d refused for the load, %d invalid; longest %s; replies of slow readers cut off %d times",
 		overloadClients,
 		o.duration,
-		attack.answered,
-		attack.refused,
-		attack.invalid,
-		measure.Millis(attack.longest),
-		attack.cut,
+		attack.Answered,
+		attack.Refused,
+		attack.Invalid,
+		measure.Millis(attack.Longest),
+		attack.Cut,
 	)
-	for _, other := range attack.others {
+	for _, other := range attack.Others {
 		o.report.Note("   at once: %s", other)
 	}
 	o.report.Note(
@@ -156,8 +161,8 @@ func reportOverload(o options, above int64, alone, beside besideRun, attack atta
 		fmt.Sprintf("≤ %d MiB", barOverloadBytes>>20),
 		above <= barOverloadBytes,
 	)
-	o.report.AtMost("overload, longest call until answered or refused", attack.longest, overloadTimeout+barOverloadLate)
-	o.report.Zero("overload, calls that ended in another way", attack.wrong)
+	o.report.AtMost("overload, longest call until answered or refused", attack.Longest, overloadTimeout+barOverloadLate)
+	o.report.Zero("overload, calls that ended in another way", attack.Wrong)
 	o.report.NoMore("overload, Record p99 beside / alone", ratio, barOverloadRecord, "")
 	o.report.Zero("overload, Records beside that failed", beside.recordsFailed)
 	o.report.AtLeast("overload, share of small contexts answered", share, barOverloadContexts, "")
@@ -272,18 +277,60 @@ func atRate(ctx context.Context, rate int, d time.Duration, call func(context.Co
 
 // attackRun is what became of the costly calls.
 type attackRun struct {
-	answered, refused, invalid, wrong int
-	cut                               int
-	longest                           time.Duration
-	others                            []string // what the first of the wrong ones were
+	Answered, Refused, Invalid, Wrong int
+	Cut                               int
+	Longest                           time.Duration
+	Others                            []string // what the first of the wrong ones were
+}
+
+// attackBeside runs attackAll in a process of its own: in this one, calls that are timed would wait for the goroutines of those that
+// are not, which is no time of the server's.
+func attackBeside(ctx context.Context, addr string, d time.Duration) (out attackRun, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return out, fmt.Errorf("find this program: %w", err)
+	}
+	var said, failed bytes.Buffer
+	attackers := exec.CommandContext(ctx, "nice", "-n", attackNice, self, attackArg, addr, d.String())
+	attackers.Stdout, attackers.Stderr = &said, &failed
+	if err := attackers.Run(); err != nil {
+		return out, fmt.Errorf("the process of the costly calls: %w: %s", err, failed.String())
+	}
+	if err := json.Unmarshal(said.Bytes(), &out); err != nil {
+		return out, fmt.Errorf("read what the process of the costly calls found: %w", err)
+	}
+	return out, nil
+}
+
+// attackArg is the first argument of the process that attackBeside starts; the server's address and the duration follow.
+const attackArg = "attack"
+
+// attackNice is the priority of that process, as of clients on machines of their own: what is measured is how the server shares its
+// processors, not how the kernel shares them between it and who attacks it.
+const attackNice = "10"
+
+// attackMain is what the process of attackBeside does: it writes an attackRun.
+func attackMain(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s: %d arguments, want the address and the duration", attackArg, len(args))
+	}
+	d, err := time.ParseDuration(args[1])
+	if err != nil {
+		return fmt.Errorf("%s: %w", attackArg, err)
+	}
+	did, err := attackAll(ctx, args[0], d)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(did)
 }
 
 // attackAll asks the costly calls at once, each client one after the other, while other clients ask for large replies and
 // do not read them.
-func attackAll(ctx context.Context, s *running, d time.Duration) (out attackRun, err error) {
+func attackAll(ctx context.Context, addr string, d time.Duration) (out attackRun, err error) {
 	conns := make([]*grpc.ClientConn, overloadConns)
 	for i := range conns {
-		if conns[i], err = measure.Dial(s.Addr); err != nil {
+		if conns[i], err = measure.Dial(addr); err != nil {
 			return out, err
 		}
 		defer conns[i].Close()
@@ -309,10 +356,10 @@ func attackAll(ctx context.Context, s *running, d time.Duration) (out attackRun,
 	defer stop()
 	for range slowReaderConns {
 		clients.Go(func() {
-			cut := notReading(unread, s.Addr)
+			cut := notReading(unread, addr)
 			mu.Lock()
 			defer mu.Unlock()
-			out.cut += cut
+			out.Cut += cut
 		})
 	}
 	clients.Wait()
@@ -320,25 +367,25 @@ func attackAll(ctx context.Context, s *running, d time.Duration) (out attackRun,
 }
 
 func (r *attackRun) add(err error, k costly, took time.Duration) {
-	r.longest = max(r.longest, took)
-	wrong := r.wrong
+	r.Longest = max(r.Longest, took)
+	wrong := r.Wrong
 	defer func() {
-		if r.wrong > wrong && len(r.others) < 10 {
-			r.others = append(r.others, fmt.Sprintf("%s ended with %s after %s: %s", k.name, status.Code(err), measure.Millis(took), clip(err)))
+		if r.Wrong > wrong && len(r.Others) < 10 {
+			r.Others = append(r.Others, fmt.Sprintf("%s ended with %s after %s: %s", k.name, status.Code(err), measure.Millis(took), clip(err)))
 		}
 	}()
 	switch status.Code(err) {
 	case codes.OK:
-		r.answered++
+		r.Answered++
 	case codes.ResourceExhausted, codes.DeadlineExceeded, codes.Unavailable:
-		r.refused++
+		r.Refused++
 	case codes.InvalidArgument:
-		r.invalid++
+		r.Invalid++
 		if !k.beyond {
-			r.wrong++
+			r.Wrong++
 		}
 	default:
-		r.wrong++
+		r.Wrong++
 	}
 }
 

@@ -2,9 +2,7 @@ package mongostore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 const (
@@ -108,7 +107,7 @@ func (b *batch) run(ctx context.Context) error {
 // load reads the session's head. Of a session that does not exist it is the zero head.
 func (b *batch) load(ctx context.Context) error {
 	_, d, err := b.session(ctx, b.ref)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		b.seen, b.fresh = newKnownSession(head{}), true
 		return nil
 	}
@@ -387,7 +386,7 @@ func (b *batch) lookUp(ctx context.Context) error {
 	}
 	var ids []string
 	for _, c := range b.waiting {
-		if _, replayed := b.seen.requests[b.seen.hashKey.Keyed(memory.IDDigest(c.p.RequestID))]; replayed && c.p.RequestID != "" {
+		if b.seen.recorded(&c.p) != nil {
 			continue
 		}
 		for i := range c.p.Messages {
@@ -428,11 +427,11 @@ func (b *batch) knownRequests(ctx context.Context, requests [][]byte) error {
 		return err
 	}
 	for _, t := range turns {
-		first := answered{digest: memory.KeyedHash(t.RequestDigest)}
-		if err := json.Unmarshal([]byte(t.Result), &first.result); err != nil {
-			return fmt.Errorf("decode the first result: %w", err)
+		first, err := plan.DecodeResult([]byte(t.Result))
+		if err != nil {
+			return err
 		}
-		b.seen.requests[memory.KeyedHash(t.Request)] = first
+		b.seen.requests[memory.KeyedHash(t.Request)] = plan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: first}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package mongostore
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -11,15 +10,11 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
-const (
-	// maxOperation is how many bytes of a refused operation are kept.
-	maxOperation = 4 << 10
-	// maxApplying is how many bytes one write to the facts may take in the user's document, of which MongoDB takes 16 MiB.
-	maxApplying = 8 << 20
-)
+// maxApplying is how many bytes one write to the facts may take in the user's document, of which MongoDB takes 16 MiB.
+const maxApplying = 8 << 20
 
 // applyingDoc is a write to a user's facts. Putting it into the user's document, together with the revision that it leads
 // to, commits it. After that every caller that finds it there copies it to the other collections: see applyCommitted.
@@ -53,8 +48,8 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	p, final, err := s.planned(ctx, u, w)
-	if err != nil || final {
+	p, done, err := s.planned(ctx, u, w)
+	if err != nil || done {
 		return u.FactRevision, err
 	}
 	raw, err := s.commitFacts(ctx, u.Scope, p)
@@ -67,21 +62,19 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 	return p.Change, nil
 }
 
-// planned works out what the write does, against what is stored at its Base. It reports when the job is final.
-func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, final bool, err error) {
-	p := planner{w: w, scope: u.Scope, hashKey: u.hashKey()}
+// planned works out what the write does, against what is stored at its Base. It reports when nothing is left to do of its job.
+func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, done bool, err error) {
+	var stored map[string]plan.StoredFact
+	var versions []int
 	g, reading := safegroup.WithContext(ctx)
-	g.Go(func() (err error) { p.known, err = s.factsOf(reading, u.Scope, w); return err })
-	g.Go(func() (err error) { p.doc.Versions, err = s.embeddingVersions(reading); return err })
-	switch {
-	case w.JobID != "":
-		final, err = s.journal.jobIsFinal(ctx, u.Scope, w.JobID)
-	case w.Reverts != "":
-		final, err = s.journal.jobIsReverted(ctx, u.Scope, w)
+	g.Go(func() (err error) { stored, err = s.storedFacts(reading, u.Scope, w); return err })
+	g.Go(func() (err error) { versions, err = s.embeddingVersions(reading); return err })
+	if plan.JobOf(w) != "" {
+		done, err = s.journal.isDone(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
-	if err != nil || final {
-		return doc, final, err
+	if err != nil || done {
+		return doc, done, err
 	}
 	if reads != nil {
 		return doc, false, reads
@@ -89,10 +82,47 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 	if u.FactRevision != w.Base {
 		return doc, false, store.Contention("the user's facts changed")
 	}
-	p.doc.Change, p.doc.Job, p.doc.Reason, p.doc.Usage, p.doc.Time = w.Base+1, w.JobID, w.Reason, w.Usage, micros(w.Time)
-	p.doc.Reverts, p.doc.Receipt = w.Reverts, w.Receipt
-	err = p.plan()
-	return p.doc, false, err
+	change := w.Base + 1
+	facts, err := plan.Apply(w, u.hashKey(), change, stored)
+	if err != nil {
+		return doc, false, err
+	}
+	doc = applyingDoc{
+		Change: change, Job: w.JobID, Reason: w.Reason, Usage: w.Usage, Time: micros(w.Time),
+		Reverts: w.Reverts, Receipt: w.Receipt, Versions: versions,
+	}
+	doc.add(u.Scope, w, facts)
+	return doc, false, nil
+}
+
+// add puts what was decided into the document.
+func (d *applyingDoc) add(scope memory.ScopeKey, w store.FactWrite, facts plan.Facts) {
+	for _, r := range facts.Revisions {
+		state := stateOf(r.Fact)
+		d.Revisions = append(d.Revisions, revisionDoc{
+			Key: revisionKey(scope, r.Fact.ID, state.Revision), Scope: scope, Fact: r.Fact.ID, Revision: state.Revision,
+			Cause: r.Cause, Job: w.JobID, Author: w.Author, State: state,
+		})
+	}
+	for _, f := range facts.Changed {
+		d.Facts = append(d.Facts, appliedFact{Revision: f.Revision, New: f.New, Reworded: f.Reworded})
+	}
+	for _, f := range facts.Forgotten {
+		gone := forgottenDoc{
+			Key: forgottenKey(scope, f.FactID, d.Change), Scope: scope, Fact: f.FactID, Change: d.Change, Time: optional(f.Time),
+		}
+		for _, key := range f.Keys {
+			gone.Keys = append(gone.Keys, key[:])
+		}
+		d.Forget = append(d.Forget, gone)
+	}
+	d.Purge = facts.Purged
+	for i, q := range facts.Quarantined {
+		d.Quarantined = append(d.Quarantined, quarantinedDoc{
+			Key: quarantinedKey(scope, d.Change, i), Scope: scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,
+			Job: q.JobID, Reason: q.Reason, Operation: q.Operation, Model: q.Model,
+		})
+	}
 }
 
 // commitFacts is the point from which on the write counts.
@@ -133,143 +163,26 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 	return uncertain("forbid to learn", err)
 }
 
-// factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
+// factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
 	u, err := s.appliedUser(ctx, w.User)
-	first := w.Scope == "" && w.JobID == ""
-	if notFound(err) && first {
+	if memory.IsGone(err) && plan.CreatesUser(w) {
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
-	if err == nil && u.Scope != w.Scope && !first {
-		err = store.UserNotFound(w.User)
+	if err == nil {
+		err = plan.OfLife(w, u.Scope)
 	}
 	return u, err
 }
 
-// factsOf reads the stored facts that the write is about.
-func (s *factStore) factsOf(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]factDoc, error) {
-	var ids []string
-	for _, ch := range w.Changes {
-		ids = append(ids, ch.Fact.ID)
+// storedFacts reads what the plan needs to know of the facts that the write is about.
+func (s *factStore) storedFacts(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]plan.StoredFact, error) {
+	docs, err := s.factsByID(ctx, scope, plan.FactsOf(w))
+	stored := make(map[string]plan.StoredFact, len(docs))
+	for id, d := range docs {
+		stored[id] = plan.StoredFact{Revision: d.State.Revision, LastUsed: fromOptional(d.State.LastUsed), Text: d.State.Text}
 	}
-	for _, f := range w.Forget {
-		ids = append(ids, f.FactID)
-	}
-	return s.factsByID(ctx, scope, ids)
-}
-
-// planner works out what a write does, without reading or writing anything.
-type planner struct {
-	w       store.FactWrite
-	scope   memory.ScopeKey
-	hashKey memory.HashKey
-	known   map[string]factDoc // what is stored
-	doc     applyingDoc
-}
-
-func (p *planner) plan() error {
-	last := map[string]int{} // places of the facts in doc.Revisions
-	for _, ch := range p.w.Changes {
-		if err := p.change(ch, last); err != nil {
-			return err
-		}
-	}
-	for _, f := range p.w.Forget {
-		if err := p.forget(f, last); err != nil {
-			return err
-		}
-	}
-	for _, id := range p.w.Purge {
-		p.purge(id, last)
-	}
-	p.listChanged(last)
-	for i, q := range p.w.Quarantined {
-		p.doc.Quarantined = append(p.doc.Quarantined, quarantinedDoc{
-			Key: quarantinedKey(p.scope, p.doc.Change, i), Scope: p.scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,
-			Job: q.JobID, Reason: q.Reason, Operation: text.Clip(q.Operation, maxOperation), Model: q.Model,
-		})
-	}
-	return nil
-}
-
-// change adds a revision; a fact may change several times.
-func (p *planner) change(ch store.FactChange, last map[string]int) error {
-	id, was := ch.Fact.ID, p.known[ch.Fact.ID].State
-	if at, again := last[id]; again {
-		was = p.doc.Revisions[at].State
-	}
-	if was.Revision != ch.Fact.Revision-1 {
-		return store.Contention("a fact changed")
-	}
-	state := stateOf(ch.Fact)
-	state.Change = p.doc.Change
-	if was.LastUsed != nil && (state.LastUsed == nil || *state.LastUsed < *was.LastUsed) {
-		state.LastUsed = was.LastUsed
-	}
-	last[id] = len(p.doc.Revisions)
-	p.doc.Revisions = append(p.doc.Revisions, revisionDoc{
-		Key: revisionKey(p.scope, id, state.Revision), Scope: p.scope, Fact: id, Revision: state.Revision,
-		Cause: ch.Cause, Job: p.w.JobID, Author: p.w.Author, State: state,
-	})
-	return nil
-}
-
-// forget leaves nothing of the fact but its id and the keyed hashes of its keys.
-func (p *planner) forget(f store.ForgetFact, last map[string]int) error {
-	_, changed := last[f.FactID]
-	_, stored := p.known[f.FactID]
-	again := func(d forgottenDoc) bool { return d.Fact == f.FactID }
-	if !changed && !stored || slices.ContainsFunc(p.doc.Forget, again) {
-		return store.FactNotFound(p.w.User, f.FactID)
-	}
-	delete(last, f.FactID)
-	p.doc.Revisions = slices.DeleteFunc(p.doc.Revisions, func(d revisionDoc) bool { return d.Fact == f.FactID })
-	for i, d := range p.doc.Revisions {
-		last[d.Fact] = i
-	}
-	gone := forgottenDoc{
-		Key:    forgottenKey(p.scope, f.FactID, p.doc.Change),
-		Scope:  p.scope,
-		Fact:   f.FactID,
-		Change: p.doc.Change,
-		Time:   optional(p.w.ForgottenAt()),
-	}
-	for _, key := range f.Keys {
-		hash := p.hashKey.Keyed(key)
-		gone.Keys = append(gone.Keys, hash[:])
-	}
-	if len(f.Keys) == 0 { // readers must learn that it is gone all the same
-		gone.Keys = [][]byte{make([]byte, len(memory.KeyedHash{}))}
-	}
-	slices.SortFunc(gone.Keys, slices.Compare)
-	gone.Keys = slices.CompactFunc(gone.Keys, slices.Equal)
-	p.doc.Forget = append(p.doc.Forget, gone)
-	return nil
-}
-
-// purge leaves nothing of a changed fact's history but the revision that the write leads to.
-func (p *planner) purge(id string, last map[string]int) {
-	at, changed := last[id]
-	if !changed {
-		return
-	}
-	left := p.doc.Revisions[at].Revision
-	p.doc.Purge = append(p.doc.Purge, id)
-	p.doc.Revisions = slices.DeleteFunc(p.doc.Revisions, func(d revisionDoc) bool { return d.Fact == id && d.Revision < left })
-	for i, d := range p.doc.Revisions {
-		last[d.Fact] = i
-	}
-}
-
-// listChanged lists the facts that the write changes, each with its last revision.
-func (p *planner) listChanged(last map[string]int) {
-	for i, d := range p.doc.Revisions {
-		if last[d.Fact] != i {
-			continue
-		}
-		was, stored := p.known[d.Fact]
-		p.doc.Facts = append(p.doc.Facts, appliedFact{Revision: i, New: !stored, Reworded: !stored || was.State.Text != d.State.Text})
-	}
+	return stored, err
 }
 
 // factsByID reads facts; ids that are unknown are left out.

@@ -142,7 +142,7 @@ func (s *auditStore) auditEntries(ctx context.Context, filter bson.D, o *options
 
 // ExportAuditEntries implements store.Audit.
 func (s *auditStore) ExportAuditEntries(ctx context.Context, after store.AuditCursor, limit int) ([]store.AuditEntry, error) {
-	from := microsOrZero(after.Time)
+	from := orNever(after.Time)
 	filter := eq("time", eq("$gte", from), "$or", bson.A{eq("time", eq("$gt", from)), eq("time", from, "_id", eq("$gt", after.ID))})
 	return s.auditEntries(ctx, filter, options.Find().SetSort(eq("time", 1, "_id", 1)).SetLimit(int64(limit)))
 }

@@ -165,7 +165,7 @@ func (s *summaryStore) stillThere(ctx context.Context, w store.SummaryWrite, d r
 	case d.Session == "":
 		return store.UserNotFound(w.User)
 	}
-	return incarnationNotFound(w.User)
+	return store.IncarnationNotFound(w.User)
 }
 
 var errTellsOfErased = store.Contention("a message that the summary stands for was erased")
@@ -246,7 +246,7 @@ func (s *core) lookAtSummary(ctx context.Context, scope memory.ScopeKey, session
 // CurrentSummaries implements store.Summaries.
 func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error) {
 	u, err := s.scope(ctx, user)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *summaryStore) CurrentSummaries(ctx context.Context, user memory.UserRef
 // SummaryRevisions implements store.Summaries.
 func (s *summaryStore) SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error) {
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

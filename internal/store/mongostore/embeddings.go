@@ -215,13 +215,9 @@ func (s *vectorStore) ActivateEmbedding(ctx context.Context, version int, at tim
 		return uncertain("activate embedding", err)
 	}
 	if res.MatchedCount == 0 {
-		return embeddingGone(version)
+		return store.EmbeddingGone(version)
 	}
 	return s.completeEmbedding(ctx, embeddingDoc{Version: version, Waking: micros(at)})
-}
-
-func embeddingGone(version int) error {
-	return store.Contention(fmt.Sprintf("embedding version %d is gone", version))
 }
 
 // DropEmbedding implements store.Vectors. The version is marked first, so that it is not taken up again, and gone last,

@@ -427,7 +427,7 @@ func (s *erasureStore) SessionOfKey(ctx context.Context, user memory.UserRef, ke
 	var d sessionDoc
 	err = s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), options.FindOne().SetProjection(eq("state", 0))).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return memory.SessionRef{}, incarnationNotFound(user)
+		return memory.SessionRef{}, store.IncarnationNotFound(user)
 	}
 	return d.ref(), s.failed("find session", err)
 }

@@ -152,9 +152,3 @@ func userImporting() error {
 		Message: "the user is being copied here: retry when the copy is at its end; one that was interrupted goes on when it is run again",
 	}
 }
-
-// notFound reports an absence that some methods do not count as an error.
-func notFound(err error) bool {
-	r := memory.ReasonOf(err)
-	return r == memory.ReasonUserNotFound || r == memory.ReasonSessionNotFound
-}

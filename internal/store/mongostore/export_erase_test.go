@@ -53,8 +53,8 @@ func (s *Store) HaltedSession(ctx context.Context, p store.AppendParams) (Halted
 
 // HaltedNode is PutNode up to where it has found that the job is not final.
 func (s *Store) HaltedNode(ctx context.Context, w store.NodeWrite) (Halted, error) {
-	final, err := s.jobIsFinal(ctx, w.Scope, w.JobID)
-	if err == nil && final {
+	job, err := s.findJob(ctx, w.Scope, store.JobRef{User: w.User, ID: w.JobID})
+	if err == nil && job.State.IsFinal() {
 		err = store.Contention("the job is final")
 	}
 	return func(ctx context.Context) error { return s.putNode(ctx, w) }, err

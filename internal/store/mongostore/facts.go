@@ -33,7 +33,7 @@ func (s *factStore) appliedUser(ctx context.Context, ref memory.UserRef) (userDo
 func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
 	for attempt := 1; ; attempt++ {
 		state, newer, err := s.factsSince(ctx, user, revision)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return store.FactState{}, nil
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (m
 // ListFacts implements store.Facts.
 func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error) {
 	u, err := s.appliedUser(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -105,14 +105,6 @@ func (d feedDoc) checkpoint() store.Checkpoint {
 	}}
 }
 
-// ofBuild returns the checkpoint if it belongs to the build, else none.
-func ofBuild(build int64, told store.Checkpoint) store.Checkpoint {
-	if told.Build != build {
-		return store.Checkpoint{}
-	}
-	return told
-}
-
 // PendingFeeds implements store.ChangeFeed.
 func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit int) ([]store.Feed, error) {
 	kind, err := s.feedKind(view)
@@ -136,7 +128,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Checkpoint = ofBuild(build, f.Checkpoint)
+		f.Checkpoint = f.Checkpoint.OfBuild(build)
 		found = append(found, f)
 	}
 	if err := cursor.Err(); err != nil || view != memory.ViewMessageVectors {
@@ -156,7 +148,7 @@ func (s *feedStore) Feed(ctx context.Context, view memory.View, ref memory.Sessi
 		return store.Feed{}, err
 	}
 	f, err := s.readFeed(ctx, view, ref)
-	f.Checkpoint = ofBuild(build, f.Checkpoint)
+	f.Checkpoint = f.Checkpoint.OfBuild(build)
 	return f, err
 }
 

@@ -14,7 +14,7 @@ import (
 // Hidden implements store.Transcript.
 func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
 	u, err := s.scope(ctx, user)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return memory.Hidden{}, nil
 	}
 	if err != nil {

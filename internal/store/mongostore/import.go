@@ -99,7 +99,7 @@ func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	if err := s.endIfEnding(ctx, p.User.Ref); err != nil {
 		return err
 	}
-	if _, err := s.findUser(ctx, p.User.Ref); !notFound(err) {
+	if _, err := s.findUser(ctx, p.User.Ref); !memory.IsGone(err) {
 		if err == nil {
 			err = store.UserExists(p.User.Ref)
 		}

@@ -3,7 +3,6 @@ package mongostore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 // slotDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
@@ -57,17 +57,11 @@ func encodeJob(job memory.Job) jobDoc {
 		Session: job.Session, SessionID: job.SessionID, Kind: job.Kind, Level: job.Level,
 		From: job.From, To: job.To, Generation: job.Generation, CreateTime: micros(job.CreateTime),
 	}
-	if movesCursor(job.JobKey) {
+	if store.MovesCursor(job.JobKey) {
 		prev := job.From - 1
 		d.Prev = &prev
 	}
 	return d.with(job)
-}
-
-// movesCursor reports whether the next job of the kind begins behind this one. The place of all others follows from
-// other jobs.
-func movesCursor(k memory.JobKey) bool {
-	return k.Generation == 1 && (k.Kind == memory.JobExtract || k.Kind == memory.JobLeaf)
 }
 
 // with is the document with what changes of a job.
@@ -133,10 +127,7 @@ func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, 
 
 // insertJob inserts a job whose range may follow.
 func (s *journal) insertJob(ctx context.Context, p store.JobOpening, sessionID string) (memory.Job, error) {
-	d := encodeJob(memory.Job{
-		JobKey: p.JobKey, User: p.User, SessionID: sessionID, To: p.To, State: memory.JobOpen,
-		Owner: p.Owner, LeaseUntil: p.Until, CreateTime: p.Time, UpdateTime: p.Time,
-	})
+	d := encodeJob(p.Opened(sessionID))
 	_, err := s.slots.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
 		return s.openedBefore(ctx, p.Scope, store.JobRef{User: p.User, ID: p.ID()})
@@ -162,7 +153,7 @@ func (s *journal) stillOwned(ctx context.Context, d jobDoc) error {
 	if d.Session == "" {
 		return store.UserNotFound(memory.UserRef{Tenant: d.Tenant, UserID: d.UserID})
 	}
-	return incarnationNotFound(memory.UserRef{Tenant: d.Tenant, UserID: d.UserID})
+	return store.IncarnationNotFound(memory.UserRef{Tenant: d.Tenant, UserID: d.UserID})
 }
 
 // inLife reports USER_NOT_FOUND for a user who does not exist, or lives another life.
@@ -178,7 +169,7 @@ func (s *core) inLife(ctx context.Context, user memory.UserRef, scope memory.Sco
 func (s *journal) openedBefore(ctx context.Context, scope memory.ScopeKey, ref store.JobRef) (memory.Job, error) {
 	d, err := s.findJob(ctx, scope, ref)
 	if memory.ReasonOf(err) == memory.ReasonJobNotFound {
-		err = store.Contention("another range was fixed first")
+		err = store.RangeTaken()
 	}
 	if err != nil {
 		return memory.Job{}, err
@@ -194,27 +185,16 @@ func (s *journal) checkRange(ctx context.Context, p store.JobOpening) (sessionID
 	var d sessionDoc
 	err = s.conversations.FindOne(ctx, eq("_id", p.Session, "scope", p.Scope)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return "", incarnationNotFound(p.User)
+		return "", store.IncarnationNotFound(p.User)
 	}
-	if err != nil || !movesCursor(p.JobKey) {
+	if err != nil || !store.MovesCursor(p.JobKey) {
 		return d.SessionID, s.failed("find session", err)
 	}
-	if p.To < p.From || p.To > d.LastSeq {
-		return "", fmt.Errorf("slot from %d to %d does not lie in a session of %d messages", p.From, p.To, d.LastSeq)
-	}
 	cursor, err := s.cursor(ctx, p.Session, p.Kind)
-	if err == nil && cursor != p.From-1 {
-		err = store.Contention("another range was fixed first")
+	if err == nil {
+		err = p.Follows(cursor, d.LastSeq)
 	}
 	return d.SessionID, err
-}
-
-// incarnationNotFound is for callers that name a session by its key, which no caller of the API may see.
-func incarnationNotFound(u memory.UserRef) error {
-	return &memory.Error{
-		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
-		Message: "that session of user " + u.UserID + " is gone", Metadata: map[string]string{"user_id": u.UserID},
-	}
 }
 
 // cursor returns where the session's last job of the kind ends; 0 before the first. The sort names the index in full,
@@ -353,23 +333,13 @@ func (s *journal) finishJob(ctx context.Context, scope memory.ScopeKey, jobID st
 	return err
 }
 
-// slotIsFinal reports whether nothing will happen to the job any more; JOB_NOT_FOUND when there is none.
-func (s *journal) jobIsFinal(ctx context.Context, scope memory.ScopeKey, jobID string) (bool, error) {
-	d, err := s.findJob(ctx, scope, store.JobRef{ID: jobID})
-	return d.State.IsFinal(), err
-}
-
-// slotIsReverted reports whether the job that a write takes back was taken back already. One that cannot be is refused.
-func (s *journal) jobIsReverted(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
-	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: w.Reverts})
+// isDone reports whether nothing is left to do of the write's job; JOB_NOT_FOUND when there is none.
+func (s *journal) isDone(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
+	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: plan.JobOf(w)})
 	if err != nil {
 		return false, err
 	}
-	_, err = store.RevertedJob(d.job(), w.Receipt, w.Time)
-	if errors.Is(err, store.ErrJobAsIs) {
-		return true, nil
-	}
-	return false, err
+	return plan.IsDone(w, d.job())
 }
 
 // revertJob keeps that the effects of the job were taken back; doing it again is harmless.
@@ -402,16 +372,11 @@ func (s *journal) SplitJob(ctx context.Context, p store.JobSplit) (halves [2]mem
 }
 
 func split(d jobDoc, p store.JobSplit) (jobDoc, error) {
-	if d.State == memory.JobSplit {
-		return d, store.ErrJobAsIs
+	job, err := p.Move(d.job())
+	if err != nil {
+		return d, err
 	}
-	if d.State.IsFinal() {
-		return d, store.Contention("the job is " + d.State.String())
-	}
-	if p.At < d.From || p.At >= d.To {
-		return d, fmt.Errorf("slot from %d to %d cannot be split after %d", d.From, d.To, p.At)
-	}
-	d = d.with(store.FinishedJob(d.job(), memory.JobSplit, memory.ModelUsage{}, p.Time))
+	d = d.with(job)
 	d.Live, d.SplitAt = true, p.At
 	return d, nil
 }
@@ -421,7 +386,7 @@ func (s *journal) completeSplit(ctx context.Context, d jobDoc) error {
 	if d.SplitAt == 0 {
 		return nil
 	}
-	for _, half := range halvesOf(d.job(), d.SplitAt) {
+	for _, half := range store.Halves(d.job(), d.SplitAt) {
 		if _, err := s.slots.InsertOne(ctx, encodeJob(half)); err != nil && !mongo.IsDuplicateKeyError(err) {
 			return uncertain("insert the half of a slot", err)
 		}
@@ -433,34 +398,16 @@ func (s *journal) completeSplit(ctx context.Context, d jobDoc) error {
 	if res.MatchedCount > 0 {
 		return nil
 	}
-	halves := halvesOf(d.job(), d.SplitAt) // their session was erased meanwhile
+	halves := store.Halves(d.job(), d.SplitAt) // their session was erased meanwhile
 	_, err = s.slots.DeleteMany(ctx, eq("_id", in([]string{halves[0].ID(), halves[1].ID()})))
 	return s.failed("delete the halves of a job that is gone", err)
-}
-
-// halvesOf are the jobs that replace one that was split after a place.
-func halvesOf(job memory.Job, at int64) [2]memory.Job {
-	half := func(from, to int64) memory.Job {
-		return memory.Job{
-			JobKey: half(job.JobKey, from), User: job.User, SessionID: job.SessionID, To: to,
-			State: memory.JobOpen, CreateTime: job.UpdateTime, UpdateTime: job.UpdateTime,
-		}
-	}
-	return [2]memory.Job{half(job.From, at), half(at+1, job.To)}
-}
-
-// half is the key of the job that takes over from a place on.
-func half(k memory.JobKey, from int64) memory.JobKey {
-	k.From = from
-	k.Generation++
-	return k
 }
 
 // readHalves finds the jobs that a split job was replaced by: where the first one ends, the second one begins.
 func (s *journal) readHalves(ctx context.Context, scope memory.ScopeKey, job memory.Job) (halves [2]memory.Job, err error) {
 	from := job.From
 	for i := range halves {
-		d, err := s.findJob(ctx, scope, store.JobRef{User: job.User, ID: half(job.JobKey, from).ID()})
+		d, err := s.findJob(ctx, scope, store.JobRef{User: job.User, ID: store.HalfKey(job.JobKey, from).ID()})
 		if err != nil {
 			return [2]memory.Job{}, err
 		}
@@ -592,9 +539,9 @@ func jobsFilter(q store.JobQuery) (filter bson.D) {
 	}
 	if len(q.States) > 0 {
 		filter = append(filter, eq("state", eq("$in", q.States))...)
-		if live(q.States) {
-			filter = append(filter, eq("live", true)...)
-		}
+	}
+	if q.Unfinished() {
+		filter = append(filter, eq("live", true)...)
 	}
 	if q.After != nil {
 		t := micros(q.After.CreateTime)
@@ -603,14 +550,4 @@ func jobsFilter(q store.JobQuery) (filter bson.D) {
 		})...)
 	}
 	return filter
-}
-
-// live reports that no final job is asked for, so that the index of the others serves.
-func live(states []memory.JobState) bool {
-	for _, s := range states {
-		if s.IsFinal() {
-			return false
-		}
-	}
-	return true
 }

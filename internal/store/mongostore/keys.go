@@ -38,21 +38,13 @@ type keyDoc struct {
 func keyDocOf(k store.Key) keyDoc {
 	d := keyDoc{
 		ID: k.ID, Tenant: k.Tenant, Role: k.Role, UserID: k.UserID, Name: k.Name, Hash: k.Hash[:], Created: micros(k.CreateTime),
-		Expires: microsOrZero(k.ExpireTime), OldUntil: microsOrZero(k.OldUntil),
-		Revoked: microsOrZero(k.RevokeTime), Used: microsOrZero(k.UseTime),
+		Expires: orNever(k.ExpireTime), OldUntil: orNever(k.OldUntil),
+		Revoked: orNever(k.RevokeTime), Used: orNever(k.UseTime),
 	}
 	if !k.OldUntil.IsZero() {
 		d.Old = k.Old[:]
 	}
 	return d
-}
-
-// microsOrZero is micros for times that may be unset.
-func microsOrZero(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return micros(t)
 }
 
 func (d keyDoc) key() store.Key {
@@ -107,7 +99,7 @@ func (s *keyStore) ImportKey(ctx context.Context, k store.Key) error {
 
 // ImportTenant implements store.Target.
 func (s *keyStore) ImportTenant(ctx context.Context, t store.Tenant) error {
-	d := tenantDoc{ID: t.ID, Suspended: microsOrZero(t.SuspendTime), Limits: t.Limits, Profile: t.Profile}
+	d := tenantDoc{ID: t.ID, Suspended: orNever(t.SuspendTime), Limits: t.Limits, Profile: t.Profile}
 	if t.Erasure != nil {
 		erasure, err := json.Marshal(t.Erasure)
 		if err != nil {

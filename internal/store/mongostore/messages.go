@@ -55,7 +55,7 @@ func (s *transcript) known(
 		return nil, nil
 	}
 	_, d, err := s.session(ctx, ref)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 		return nil, nil
 	}
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -2,8 +2,6 @@ package mongostore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -158,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Keys == nil {
-		o.Keys = randomKey
+		o.Keys = store.MintKey
 	}
 	if o.Database == "" {
 		o.Database = defaultDatabase
@@ -224,12 +222,6 @@ func bind(db *mongo.Database, o Options) *Store {
 		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
-}
-
-func randomKey() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
 }
 
 // Close finishes what is queued and disconnects. Calls that come later get SHUTTING_DOWN.

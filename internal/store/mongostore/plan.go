@@ -1,14 +1,15 @@
 package mongostore
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 // maxTurnBytes is the largest turn that fits into a document, which MongoDB limits to 16 MiB.
@@ -20,18 +21,12 @@ type knownSession struct {
 	head
 	bodies   map[memory.KeyedHash]memory.KeyedHash // of known message ids
 	uses     map[string]int                        // of message ids that were free again: see heldID
-	requests map[memory.KeyedHash]answered
-}
-
-// answered is a stored request with its first result.
-type answered struct {
-	digest memory.KeyedHash
-	result store.AppendResult
+	requests map[memory.KeyedHash]plan.Recorded
 }
 
 func newKnownSession(h head) *knownSession {
 	return &knownSession{
-		head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, uses: map[string]int{}, requests: map[memory.KeyedHash]answered{},
+		head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, uses: map[string]int{}, requests: map[memory.KeyedHash]plan.Recorded{},
 	}
 }
 
@@ -72,163 +67,102 @@ func (l *knownSession) apply(st *step) {
 		l.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
 	}
 	if t.Request != nil {
-		l.requests[memory.KeyedHash(t.Request)] = answered{memory.KeyedHash(t.RequestDigest), st.result}
+		l.requests[memory.KeyedHash(t.Request)] = plan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: st.result}
 	}
 }
 
 func (l *knownSession) step(c *call) step {
-	p := &c.p
-	if first, known := l.requests[l.hashKey.Keyed(memory.IDDigest(p.RequestID))]; known && p.RequestID != "" {
-		return l.replay(c, first)
+	p, ids := &c.p, newIDs(l)
+	t, err := plan.Append(l.planned(), p, l.recorded(p), ids.claim)
+	if err != nil || t.No == 0 {
+		return step{call: c, result: t.Result, err: err}
 	}
-	if p.Refused != nil {
-		return step{call: c, err: p.Refused}
-	}
-	if e := p.ExpectedLastSeq; e != nil && *e != l.lastSeq {
-		return step{call: c, err: store.LastSeqMismatch(p.Ref, *e, l.lastSeq)}
-	}
-	t := &turnPlan{knownSession: l, p: p, bodies: map[memory.KeyedHash]memory.KeyedHash{}, stored: map[string]bool{}}
-	if err := t.write(); err != nil {
-		return step{call: c, err: err}
-	}
-	st := step{call: c, turn: t.turn, result: t.result}
-	if st.turn.Turn != 0 {
-		st.raw, st.err = encodeTurn(t.turn)
+	st := step{call: c, result: t.Result}
+	if st.turn, st.err = l.encode(&t, p); st.err == nil {
+		st.turn.IDs = ids.taken
+		st.raw, st.err = encodeTurn(st.turn)
 	}
 	return st
 }
 
-func (l *knownSession) replay(c *call, first answered) step {
-	if first.digest != l.hashKey.Keyed(c.p.RequestDigest) {
-		return step{call: c, err: store.RequestIDReused(c.p.Ref, c.p.RequestID)}
+// planned is what a plan needs to know of the session.
+func (l *knownSession) planned() plan.Session {
+	return plan.Session{
+		HashKey: l.hashKey, LastTurn: l.lastTurn, LastSeq: l.lastSeq, Steps: l.steps,
+		State: jsonOf(l.state), StateRevision: l.stateRevision, UpdateTime: l.updateTime,
 	}
-	first.result.Replayed = true
-	return step{call: c, result: first.result}
 }
 
-// turnPlan is a turn that is being written.
-type turnPlan struct {
-	*knownSession
-	p      *store.AppendParams
-	bodies map[memory.KeyedHash]memory.KeyedHash // of ids that this turn stores
-	stored map[string]bool                       // ids of messages that this turn stores
-	turn   turnDoc
-	result store.AppendResult
+// recorded is the stored turn that has the call's request id; nil for none.
+func (l *knownSession) recorded(p *store.AppendParams) *plan.Recorded {
+	if p.RequestID == "" {
+		return nil
+	}
+	if first, known := l.requests[plan.Request(l.hashKey, p.RequestID)]; known {
+		return &first
+	}
+	return nil
 }
 
-func (t *turnPlan) write() error {
-	t.turn = turnDoc{
-		ID: turnID(t.key, t.lastTurn+1), Scope: t.scope, Session: t.key, Turn: t.lastTurn + 1,
-		FirstSeq: t.lastSeq + 1, LastSeq: t.lastSeq, RecordTime: max(micros(t.p.Time), t.updateTime),
-		Patch: string(t.p.StatePatch), StateRevision: t.stateRevision, Steps: t.steps,
-	}
-	for i := range t.p.Messages {
-		if err := t.message(&t.p.Messages[i]); err != nil {
-			return err
+// newMessageIDs are the ids of a call's messages, which the unique key has not seen yet.
+type newMessageIDs struct {
+	known  *knownSession
+	bodies map[memory.KeyedHash]memory.KeyedHash
+	taken  [][]byte // in the order of the messages
+}
+
+func newIDs(l *knownSession) *newMessageIDs {
+	return &newMessageIDs{known: l, bodies: map[memory.KeyedHash]memory.KeyedHash{}}
+}
+
+// claim is a plan.Claim.
+func (n *newMessageIDs) claim(m *store.NewMessage, _ int64, body memory.KeyedHash) (*memory.KeyedHash, error) {
+	id := memory.KeyedHash(idHash(n.known.hashKey, m.ID, n.known.uses[m.ID]))
+	for _, bodies := range []map[memory.KeyedHash]memory.KeyedHash{n.bodies, n.known.bodies} {
+		if known, ok := bodies[id]; ok {
+			return &known, nil
 		}
 	}
-	if err := t.merge(); err != nil {
-		return err
-	}
-	return t.finish()
+	n.bodies[id] = body
+	n.taken = append(n.taken, id[:])
+	return nil, nil
 }
 
-// message adds one message, or finds it known.
-func (t *turnPlan) message(m *store.NewMessage) error {
-	t.result.MessageIDs = append(t.result.MessageIDs, m.ID)
-	id, body := memory.KeyedHash(idHash(t.hashKey, m.ID, t.uses[m.ID])), t.hashKey.Keyed(m.BodyDigest)
-	known, ok := t.bodies[id]
-	if !ok {
-		known, ok = t.knownSession.bodies[id]
+// encode is the document of a turn, but for the ids of its messages.
+func (l *knownSession) encode(t *plan.Turn, p *store.AppendParams) (turnDoc, error) {
+	d := turnDoc{
+		ID: turnID(l.key, t.No), Scope: l.scope, Session: l.key, Turn: t.No, FirstSeq: t.FirstSeq, LastSeq: t.LastSeq, N: t.N(),
+		Recallable: t.Recallable, RecordTime: t.RecordTime, LastMessage: t.LastMessage, Patch: string(p.StatePatch),
+		State: string(t.State), StateRevision: t.StateRevision, Steps: t.Steps,
 	}
-	switch {
-	case ok && known != body:
-		return store.MessageIDReused(t.p.Ref, m.ID)
-	case ok:
-		t.result.Deduplicated = append(t.result.Deduplicated, m.ID)
-		return nil
+	if p.RequestID != "" {
+		d.Request, d.RequestDigest, d.Result = keyed(l.hashKey, p.RequestID), t.RequestDigest[:], t.EncodedResult
 	}
-	t.bodies[id], t.stored[m.ID] = body, true
-	t.turn.IDs = append(t.turn.IDs, id[:])
-	return t.add(m)
+	if d.N > 0 {
+		d.Pending = turnPending
+	}
+	for _, m := range t.Messages {
+		if err := d.add(l.hashKey, m, p.Time); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
 }
 
-func (t *turnPlan) add(m *store.NewMessage) error {
+func (t *turnDoc) add(key memory.HashKey, m plan.NewMessage, at time.Time) error {
 	stored := m.Message
-	t.turn.LastSeq++
-	stored.Seq, stored.TurnNo, stored.RecordTime = t.turn.LastSeq, t.turn.Turn, t.p.Time
-	d, err := encodeMessage(t.hashKey, stored, m.BodyDigest)
+	stored.Seq, stored.TurnNo, stored.RecordTime = m.Seq, t.Turn, at
+	doc, err := encodeMessage(key, stored, m.BodyDigest)
 	if err != nil {
 		return err
 	}
-	switch m.Role {
-	case memory.RoleUser:
-		t.turn.Steps = 0
-	case memory.RoleAssistant:
-		t.turn.Steps++
-	}
-	t.turn.LastMessage = max(t.turn.LastMessage, micros(memory.SaidBy(m.CreateTime, t.p.Time)))
-	if m.Recallable() {
-		t.turn.Recallable++
-	}
-	t.turn.Tokens += m.Tokens.O200K
-	t.turn.Messages = append(t.turn.Messages, d)
-	d.Original = nil
-	t.turn.Bytes += d.storedBytes()
+	t.Tokens += m.Tokens.O200K
+	t.Messages = append(t.Messages, doc)
+	doc.Original = nil
+	t.Bytes += doc.storedBytes()
 	for _, id := range m.ToolCalls() {
-		t.turn.Calls = append(t.turn.Calls, keyed(t.hashKey, id))
+		t.Calls = append(t.Calls, keyed(key, id))
 	}
-	return nil
-}
-
-// merge applies the patch; only one that changes the state raises its revision.
-func (t *turnPlan) merge() error {
-	if len(t.p.StatePatch) == 0 {
-		return nil
-	}
-	merged, err := memory.MergeState(
-		jsonOf(t.state),
-		t.p.StatePatch,
-		memory.Change{Revision: t.turn.Turn, Time: fromMicros(t.turn.RecordTime)},
-	)
-	if err != nil || string(merged) == t.state {
-		return err
-	}
-	t.turn.State, t.turn.StateRevision = string(merged), t.turn.Turn
-	return nil
-}
-
-// finish completes the result, and the turn with it, if there is one.
-func (t *turnPlan) finish() error {
-	r := &t.result
-	r.FirstSeq, r.LastSeq = t.turn.FirstSeq, t.turn.LastSeq
-	r.StateRevision, r.StepsSinceUser = t.turn.StateRevision, int(t.turn.Steps)
-	r.Findings = store.KeptFindings(t.p.Findings, t.stored)
-	t.turn.N = t.turn.LastSeq - t.turn.FirstSeq + 1
-	if err := t.p.Room.Check(t.turn.N); err != nil {
-		return err
-	}
-	if t.turn.N == 0 && t.p.RequestID == "" && len(t.p.StatePatch) == 0 {
-		t.turn = turnDoc{}
-		return nil
-	}
-	if t.turn.N > 0 {
-		t.turn.Pending = turnPending
-	}
-	r.TurnNo = t.turn.Turn
-	return t.request()
-}
-
-func (t *turnPlan) request() error {
-	if t.p.RequestID == "" {
-		return nil
-	}
-	digest := t.hashKey.Keyed(t.p.RequestDigest)
-	encoded, err := json.Marshal(t.result)
-	if err != nil {
-		return fmt.Errorf("encode result: %w", err)
-	}
-	t.turn.Request, t.turn.RequestDigest, t.turn.Result = keyed(t.hashKey, t.p.RequestID), digest[:], string(encoded)
 	return nil
 }
 

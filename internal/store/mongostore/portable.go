@@ -416,7 +416,7 @@ var errEnded = errors.New("the user was erased in the target since: a life that 
 func (s *archive) importUser(ctx context.Context, user memory.UserRef, records []store.Record) (userDoc, error) {
 	was, err := s.findUser(ctx, user)
 	found := err == nil
-	if err != nil && !notFound(err) {
+	if err != nil && !memory.IsGone(err) {
 		return was, err
 	}
 	if found && !was.Importing {

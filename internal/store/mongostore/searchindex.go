@@ -18,7 +18,7 @@ import (
 // the same, no turn goes from the ones to the others.
 func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return store.SearchIndexState{}, nil
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package mongostore
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -19,13 +18,8 @@ func (d sessionDoc) session() memory.Session {
 		Extract: d.Extract, ContextStart: d.ContextStart, State: jsonOf(d.State), StateRevision: d.StateRevision,
 		LastTurnNo: d.LastTurn, LastSeq: d.LastSeq, StepsSinceUser: int(d.Steps),
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime), LastMessageTime: orZero(d.LastMessage),
-		ETag: sessionETag(d.Key, d.Revision),
+		ETag: store.SessionETag(d.Key, d.Revision),
 	}
-}
-
-// sessionETag never repeats for a session id: a later session of the same id has another key.
-func sessionETag(key memory.SessionKey, revision int64) string {
-	return string(key[:min(8, len(key))]) + "-" + strconv.FormatInt(revision, 36)
 }
 
 // Session implements store.Sessions.
@@ -40,7 +34,7 @@ func (s *transcript) Session(ctx context.Context, ref memory.SessionRef) (memory
 // ListSessions implements store.Sessions.
 func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error) {
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -76,7 +70,7 @@ func (s *transcript) UpdateSession(ctx context.Context, u store.SessionUpdate) (
 		if err != nil {
 			return memory.Session{}, err
 		}
-		if etag := sessionETag(was.Key, was.Revision); u.ETag != "" && u.ETag != etag {
+		if etag := store.SessionETag(was.Key, was.Revision); u.ETag != "" && u.ETag != etag {
 			return memory.Session{}, store.ETagMismatch(u.Ref, u.ETag, etag)
 		}
 		now, swapped, err := s.changeSession(ctx, was, u)
@@ -98,19 +92,14 @@ func (s *transcript) UpdateSession(ctx context.Context, u store.SessionUpdate) (
 // changeSession writes what differs, unless another change came between; an update that changes nothing leaves times
 // and ETag alone.
 func (s *transcript) changeSession(ctx context.Context, was sessionDoc, u store.SessionUpdate) (now sessionDoc, swapped bool, err error) {
-	title, profile, metadata, extract, start := was.Title, was.Profile, jsonOf(was.Metadata), was.Extract, was.ContextStart
-	set(&title, u.Title)
-	set(&profile, u.Profile)
-	set(&metadata, u.Metadata)
-	set(&extract, u.Extract)
-	set(&start, u.ContextStart)
-	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart &&
-		string(metadata) == was.Metadata {
+	then, changed := store.UpdatedSession(was.session(), u)
+	if !changed {
 		return was, true, nil
 	}
-	values, unset := eq("title", title, "profile", profile, "metadata", string(metadata), "extract", extract), bson.D(nil)
-	if start > 0 {
-		values = append(values, bson.E{Key: "context_start", Value: start})
+	values, unset := eq(
+		"title", then.Title, "profile", then.Profile, "metadata", string(then.Metadata), "extract", then.Extract), bson.D(nil)
+	if then.ContextStart > 0 {
+		values = append(values, bson.E{Key: "context_start", Value: then.ContextStart})
 	} else {
 		unset = eq("context_start", "") // the index holds the sessions that have one
 	}

@@ -18,7 +18,7 @@ import (
 // TopNodes implements store.Summaries.
 func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, through int64) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 		return nil, nil
 	}
 	u, err := s.scope(ctx, user)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 // NodesWithin implements store.Summaries.
 func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error) {
 	_, d, err := s.session(ctx, ref)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, w
 // RecentSessions implements store.Summaries. The nodes of all sessions of the page are read at once.
 func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error) {
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func recentWhere(scope memory.ScopeKey, q store.RecentQuery) bson.D {
 // LeavesBetween implements store.Summaries.
 func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error) {
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 		return nil, nil
 	}
 	u, err := s.scope(ctx, q.User)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -268,8 +268,8 @@ func (s *summaryStore) PutNode(ctx context.Context, w store.NodeWrite) error {
 	if err != nil {
 		return err
 	}
-	final, err := s.journal.jobIsFinal(ctx, u.Scope, w.JobID)
-	if err != nil || final {
+	job, err := s.journal.findJob(ctx, u.Scope, store.JobRef{User: w.User, ID: w.JobID})
+	if err != nil || job.State.IsFinal() {
 		return err
 	}
 	if w.Node.Kind == memory.SummarySession {
@@ -318,7 +318,7 @@ func (s *summaryStore) sessionIDOf(ctx context.Context, u userDoc, key memory.Se
 	o := options.FindOne().SetProjection(eq("session_id", 1))
 	err := s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), o).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
-		return "", incarnationNotFound(u.ref())
+		return "", store.IncarnationNotFound(u.ref())
 	}
 	return d.SessionID, s.failed("find session", err)
 }

@@ -2,9 +2,7 @@ package mongostore
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -21,14 +19,8 @@ func (d userDoc) user() memory.User {
 	return memory.User{
 		Ref: d.ref(), Scope: d.Scope, HashKey: d.hashKey(), Timezone: d.Timezone, Language: d.Language, Extract: d.Extract,
 		CreateTime: fromMicros(d.CreateTime), UpdateTime: fromMicros(d.UpdateTime),
-		ETag: userETag(d.Scope, d.Revision), FactRevision: d.FactRevision, State: jsonOf(d.State), StateRevision: d.StateRevision,
+		ETag: store.UserETag(d.Scope, d.Revision), FactRevision: d.FactRevision, State: jsonOf(d.State), StateRevision: d.StateRevision,
 	}
-}
-
-// userETag never repeats for a user id: a later life has another scope key, of which a hash may be shown.
-func userETag(scope memory.ScopeKey, revision int64) string {
-	hash := memory.HashKey(scope).Keyed(memory.IDDigest("etag"))
-	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
 }
 
 // User implements store.Users.
@@ -68,7 +60,7 @@ func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.
 		if err != nil {
 			return memory.User{}, err
 		}
-		if etag := userETag(was.Scope, was.Revision); u.ETag != "" && u.ETag != etag {
+		if etag := store.UserETag(was.Scope, was.Revision); u.ETag != "" && u.ETag != etag {
 			return memory.User{}, store.UserETagMismatch(u.Ref, u.ETag, etag)
 		}
 		now, swapped, err := s.changeUser(ctx, was, u)
@@ -134,12 +126,6 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 		return now, false, nil
 	}
 	return now, true, uncertain("update user", err)
-}
-
-func set[T any](to *T, from *T) {
-	if from != nil {
-		*to = *from
-	}
 }
 
 // Tenants implements store.Users: a step over the index for each tenant, not for each user.

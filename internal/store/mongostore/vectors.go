@@ -111,7 +111,7 @@ func (s *vectorStore) vectorsFit(ctx context.Context, w store.VectorWrite) error
 		return err
 	}
 	if !live {
-		return embeddingGone(w.Version)
+		return store.EmbeddingGone(w.Version)
 	}
 	for _, v := range w.Vectors {
 		if len(v.Vector) != d.Dimension {
@@ -125,7 +125,7 @@ func (s *vectorStore) vectorsFit(ctx context.Context, w store.VectorWrite) error
 func (s *vectorStore) putUserVectors(ctx context.Context, user memory.UserRef, w store.VectorWrite) error {
 	for range maxNumberings {
 		u, err := s.owner.appliedUser(ctx, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -243,7 +243,7 @@ func (s *vectorStore) embedded(ctx context.Context, scope memory.ScopeKey, versi
 	if err := s.deleteRows(ctx, rows); err != nil {
 		return s.failed("take vectors of a dropped version back", err)
 	}
-	return embeddingGone(version)
+	return store.EmbeddingGone(version)
 }
 
 // deleteStale deletes vectors of facts that are not what they were. These are marked before: one whose text is the same may
@@ -285,7 +285,7 @@ func (s *vectorStore) deleteRows(ctx context.Context, rows []vectorDoc) error {
 // FactVectors implements store.Vectors. When nothing was stored after the number it reads the user alone.
 func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
 	u, err := s.owner.appliedUser(ctx, user)
-	if notFound(err) {
+	if memory.IsGone(err) {
 		return nil, nil
 	}
 	if err != nil || u.LastVectorNo <= after {

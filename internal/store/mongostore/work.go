@@ -80,7 +80,7 @@ func (s *workStore) readLiveJobs(ctx context.Context, session memory.SessionKey,
 		)
 	})
 	for _, job := range work.Jobs {
-		if !movesCursor(job.JobKey) {
+		if !store.MovesCursor(job.JobKey) {
 			continue
 		}
 		if job.Kind == memory.JobExtract {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/store/plan"
 )
-
-// maxOperation is how many bytes of a refused operation are kept.
-const maxOperation = 4 << 10
 
 // ApplyFacts implements store.Facts.
 func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error) {
@@ -31,27 +29,25 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 		return 0, err
 	}
 	var job storedJob
-	if w.JobID != "" {
-		job, err = findJob(c, uid, store.JobRef{User: w.User, ID: w.JobID})
-		if err != nil || job.State.IsFinal() {
-			return user.FactRevision, err
+	if id := plan.JobOf(w); id != "" {
+		if job, err = findJob(c, uid, store.JobRef{User: w.User, ID: id}); err != nil {
+			return 0, err
 		}
-	}
-	if w.Reverts != "" {
-		job, err = findJob(c, uid, store.JobRef{User: w.User, ID: w.Reverts})
-		if err != nil || job.State == memory.JobReverted {
+		if done, err := plan.IsDone(w, job.Job); done || err != nil {
 			return user.FactRevision, err
 		}
 	}
 	if user.FactRevision != w.Base {
 		return 0, store.Contention("the user's facts changed")
 	}
-	a := applying{c: c, w: w, uid: uid, hashKey: user.HashKey, change: w.Base + 1}
-	if err := a.run(); err != nil {
+	a := applying{c: c, w: w, uid: uid, change: w.Base + 1}
+	if err := a.run(user.HashKey); err != nil {
 		return 0, err
 	}
-	if err := finishAppliedJob(c, job, w); err != nil {
-		return 0, err
+	if job.key != 0 {
+		if _, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) { return plan.FinishedJob(w, job) }); err != nil {
+			return 0, err
+		}
 	}
 	if err := factsChanged(c, uid, micros(w.Time)); err != nil {
 		return 0, err
@@ -59,30 +55,14 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 	return a.change, c.run(`UPDATE users SET fact_revision = ? WHERE uid = ?`, a.change, uid)
 }
 
-// finishAppliedJob makes the job that is applied or reverted final.
-func finishAppliedJob(c *conn, job storedJob, w store.FactWrite) error {
-	switch {
-	case w.JobID != "":
-		_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) { return w.AppliedJob(job), nil })
-		return err
-	case w.Reverts != "":
-		_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
-			return store.RevertedJob(job, w.Receipt, w.Time)
-		})
-		return err
-	}
-	return nil
-}
-
-// factOwner finds the user in the life that the write is for. Only a person's first write about a user names no life.
+// factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
-	first := w.Scope == "" && w.JobID == ""
-	if notFound(err) && first {
+	if memory.IsGone(err) && plan.CreatesUser(w) {
 		return s.createUser(c, w.User, w.Time)
 	}
-	if err == nil && user.Scope != w.Scope && !first {
-		err = store.UserNotFound(w.User)
+	if err == nil {
+		err = plan.OfLife(w, user.Scope)
 	}
 	return user, uid, err
 }
@@ -101,33 +81,39 @@ type applying struct {
 	c        *conn
 	w        store.FactWrite
 	uid      int64
-	hashKey  memory.HashKey
-	change   int64   // the revision that the write makes
-	versions []int64 // of embeddings
+	change   int64            // the revision that the write makes
+	keys     map[string]int64 // of the facts that are stored
+	versions []int64          // of embeddings
 }
 
-func (a *applying) run() (err error) {
+func (a *applying) run(key memory.HashKey) (err error) {
 	if a.versions, err = embeddingVersions(a.c); err != nil {
 		return err
 	}
-	for _, ch := range a.w.Changes {
-		if err := a.put(ch); err != nil {
-			return err
-		}
+	stored, err := a.find()
+	if err != nil {
+		return err
 	}
-	for _, f := range a.w.Forget {
+	facts, err := plan.Apply(a.w, key, a.change, stored)
+	if err != nil {
+		return err
+	}
+	if err := a.put(facts); err != nil {
+		return err
+	}
+	for _, f := range facts.Forgotten {
 		if err := a.forget(f); err != nil {
 			return err
 		}
 	}
-	for _, id := range a.w.Purge {
+	for _, id := range facts.Purged {
 		err := a.c.run(`DELETE FROM fact_revisions WHERE (key, revision) IN (SELECT r.key, r.revision FROM facts f
 			JOIN fact_revisions r ON r.key = f.key AND r.revision < f.revision WHERE f.uid = ? AND f.id = ?)`, a.uid, id)
 		if err != nil {
 			return err
 		}
 	}
-	for _, q := range a.w.Quarantined {
+	for _, q := range facts.Quarantined {
 		if err := a.quarantine(q); err != nil {
 			return err
 		}
@@ -135,49 +121,66 @@ func (a *applying) run() (err error) {
 	return nil
 }
 
+// find reads what the plan needs to know of the facts that the write is about.
+func (a *applying) find() (map[string]plan.StoredFact, error) {
+	stored := map[string]plan.StoredFact{}
+	a.keys = map[string]int64{}
+	for _, id := range plan.FactsOf(a.w) {
+		was, err := findFact(a.c, a.uid, id)
+		if err != nil {
+			return nil, err
+		}
+		if was.key != 0 {
+			stored[id] = plan.StoredFact{Revision: was.revision, LastUsed: was.lastUsed, Text: was.text}
+			a.keys[id] = was.key
+		}
+	}
+	return stored, nil
+}
+
 // storedFact is what a change needs to know of a fact. Its key is 0 when there is none.
 type storedFact struct {
-	key, revision, lastUsed int64
-	text                    string
+	key, revision int64
+	lastUsed      time.Time
+	text          string
 }
 
 func findFact(c *conn, uid int64, id string) (was storedFact, err error) {
 	_, err = c.first(`SELECT key, revision, last_used_time, text FROM facts WHERE uid = ? AND id = ?`, func(r row) error {
-		was = storedFact{r.int(0), r.int(1), r.int(2), r.text(3)}
+		was = storedFact{r.int(0), r.int(1), r.time(2), r.text(3)}
 		return nil
 	}, uid, id)
 	return was, err
 }
 
-func (a *applying) put(ch store.FactChange) error {
-	was, err := findFact(a.c, a.uid, ch.Fact.ID)
-	if err != nil {
-		return err
-	}
-	if was.revision != ch.Fact.Revision-1 {
-		return store.Contention("a fact changed")
-	}
-	fact := ch.Fact
-	if used := fromMicros(was.lastUsed); was.lastUsed != 0 && used.After(fact.LastUsedTime) {
-		fact.LastUsedTime = used
-	}
-	key := was.key
-	if key == 0 {
-		if key, err = nextKey(a.c, "facts", a.uid); err != nil {
+// put stores the revisions, the last of each fact as what it is now.
+func (a *applying) put(facts plan.Facts) error {
+	for _, r := range facts.Revisions {
+		key, stored := a.keys[r.Fact.ID]
+		if !stored {
+			var err error
+			if key, err = nextKey(a.c, "facts", a.uid); err != nil {
+				return err
+			}
+			a.keys[r.Fact.ID] = key
+		}
+		if err := a.store(key, r.Fact); err != nil {
+			return err
+		}
+		if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, author, `+factState+`)
+			SELECT key, ?, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(r.Cause), orNull(a.w.JobID), orNull(a.w.Author), key); err != nil {
 			return err
 		}
 	}
-	if err := a.store(key, fact); err != nil {
-		return err
+	for _, f := range facts.Changed {
+		if !f.Reworded {
+			continue
+		}
+		if err := a.unembed(a.keys[facts.Revisions[f.Revision].Fact.ID]); err != nil {
+			return err
+		}
 	}
-	if err := a.c.run(`INSERT INTO fact_revisions (key, cause, slot_id, author, `+factState+`)
-		SELECT key, ?, ?, ?, `+factState+` FROM facts WHERE key = ?`, int(ch.Cause), orNull(a.w.JobID), orNull(a.w.Author), key); err != nil {
-		return err
-	}
-	if was.key != 0 && was.text == fact.Text {
-		return nil
-	}
-	return a.unembed(key)
+	return nil
 }
 
 func (a *applying) store(key int64, f memory.Fact) error {
@@ -229,35 +232,33 @@ func (a *applying) unembed(key int64) error {
 	return nil
 }
 
-// forget leaves nothing of the fact but its id and the keyed hashes of its keys.
-func (a *applying) forget(f store.ForgetFact) error {
-	was, err := findFact(a.c, a.uid, f.FactID)
-	if err != nil {
-		return err
+// forget deletes what is stored of the fact, and keeps that it is gone.
+func (a *applying) forget(f plan.Forgotten) error {
+	if key, stored := a.keys[f.FactID]; stored {
+		if err := a.drop(key); err != nil {
+			return err
+		}
 	}
-	if was.key == 0 {
-		return store.FactNotFound(a.w.User, f.FactID)
+	for _, hash := range f.Keys {
+		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
+			a.uid, a.change, f.FactID, hash[:], orNever(f.Time))
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (a *applying) drop(key int64) error {
 	for _, v := range a.versions {
 		for _, table := range []string{"fact_vectors", "unembedded"} {
-			if err := a.c.run(`DELETE FROM `+table+` WHERE version = ? AND fact_key = ?`, v, was.key); err != nil {
+			if err := a.c.run(`DELETE FROM `+table+` WHERE version = ? AND fact_key = ?`, v, key); err != nil {
 				return err
 			}
 		}
 	}
 	for _, of := range []string{"fact_sessions WHERE fact_key", "fact_revisions WHERE key", "facts WHERE key"} {
-		if err := a.c.run(`DELETE FROM `+of+` = ?`, was.key); err != nil {
-			return err
-		}
-	}
-	hashes := make([]memory.KeyedHash, max(len(f.Keys), 1)) // without a key readers must still hear that it is gone
-	for i, key := range f.Keys {
-		hashes[i] = a.hashKey.Keyed(key)
-	}
-	for _, hash := range hashes {
-		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,
-			a.uid, a.change, f.FactID, hash[:], orNever(a.w.ForgottenAt()))
-		if err != nil {
+		if err := a.c.run(`DELETE FROM `+of+` = ?`, key); err != nil {
 			return err
 		}
 	}
@@ -271,7 +272,7 @@ func (a *applying) quarantine(q memory.Quarantined) error {
 	}
 	err = a.c.run(`INSERT INTO quarantine (key, uid, id, time, session_id, slot_id, reason, model, operation)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, key, a.uid, q.ID, micros(q.Time), orNull(q.SessionID), orNull(q.JobID),
-		q.Reason, orNull(q.Model), text.Clip(q.Operation, maxOperation))
+		q.Reason, orNull(q.Model), q.Operation)
 	if err != nil {
 		return err
 	}

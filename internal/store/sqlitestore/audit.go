@@ -38,7 +38,7 @@ func hashOrNull(h memory.KeyedHash) any {
 
 func auditEntryOf(r row) store.AuditEntry {
 	e := store.AuditEntry{
-		Time: keyTime(r.int(0)), ID: r.text(1), Tenant: r.text(2), Principal: r.text(3), Role: r.text(4), Call: r.text(5),
+		Time: orZero(r.int(0)), ID: r.text(1), Tenant: r.text(2), Principal: r.text(3), Role: r.text(4), Call: r.text(5),
 		Outcome: r.text(6), Reason: r.text(7), Target: r.text(11), Thing: r.text(12), Items: r.int(13), DryRun: r.int(14) != 0,
 		Address: r.text(15), UserAgent: r.text(16), LeftOut: r.int(17),
 	}
@@ -99,17 +99,9 @@ func (s *auditStore) ExportAuditEntries(ctx context.Context, after store.AuditCu
 		return c.query(`SELECT `+auditColumns+` FROM audit WHERE (time, id) > (?, ?) ORDER BY time, id LIMIT ?+0`, func(r row) error {
 			all = append(all, auditEntryOf(r))
 			return nil
-		}, microsOrLeast(after.Time), after.ID, limit)
+		}, orNone(after.Time), after.ID, limit)
 	})
 	return all, err
-}
-
-// microsOrLeast is micros, and 0 for a time that is not set.
-func microsOrLeast(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return micros(t)
 }
 
 // ExpireAuditEntries implements store.Audit.

@@ -188,7 +188,7 @@ func (s *summaryStore) revisions(
 ) (all []memory.SummaryRevision, err error) {
 	err = s.read(ctx, "read what persons made of summaries", func(c *conn) error {
 		at, err := findUser(c, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

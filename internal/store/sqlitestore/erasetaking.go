@@ -273,7 +273,7 @@ func (t *taking) replace(job storedJob) error {
 		}
 		next.Generation++
 	}
-	return insertJob(t.c, found{uid: job.uid, sid: job.sid}, newJob{JobKey: next.JobKey, user: next.User, to: next.To, time: t.now})
+	return insertJob(t.c, found{uid: job.uid, sid: job.sid}, next)
 }
 
 // isLeft reports whether a job has a message left to work on. Which weeks are to be made follows from what is left of the summaries.

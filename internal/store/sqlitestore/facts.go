@@ -51,7 +51,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 	var state store.FactState
 	err := s.read(ctx, "read facts", func(c *conn) error {
 		u, uid, err := readUser(c, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -76,9 +76,9 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 func toldOfVectors(c *conn, uid int64) (told store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.vectors_build, u.vectors_revision, u.vectors_version, u.vectors_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND v.view = ?`, func(r row) error {
-		told = ofBuild(r.int(0), store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{
+		told = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{
 			Revision: r.int(2), Version: int(r.int(3)), No: r.int(4),
-		}})
+		}}.OfBuild(r.int(0))
 		return nil
 	}, uid, int(memory.ViewVectors))
 	return told, err
@@ -145,7 +145,7 @@ func (s *factStore) ListFacts(ctx context.Context, q store.FactQuery) ([]memory.
 	var facts []memory.Fact
 	err := s.read(ctx, "list facts", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

@@ -83,11 +83,3 @@ func isBroken(err error) bool {
 	}
 	return false
 }
-
-// incarnationNotFound is for callers that name a session by its key, which no caller of the API may see.
-func incarnationNotFound(u memory.UserRef) error {
-	return &memory.Error{
-		Kind: memory.KindNotFound, Reason: memory.ReasonSessionNotFound,
-		Message: "that session of user " + u.UserID + " is gone", Metadata: map[string]string{"user_id": u.UserID},
-	}
-}

@@ -58,21 +58,13 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	user := memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}
 	f := feed{key: r.int(5), Feed: store.Feed{
 		View: view, User: user, Scope: memory.ScopeKey(r.text(2)), Session: user.Session(r.text(3)), Key: memory.SessionKey(r.text(4)),
-		Checkpoint: ofBuild(build, store.Checkpoint{Build: r.int(6), FeedPosition: store.FeedPosition{
+		Checkpoint: store.Checkpoint{Build: r.int(6), FeedPosition: store.FeedPosition{
 			Seq: r.int(7), Revision: r.int(8), Version: int(r.int(9)), No: r.int(10),
-		}}),
+		}}.OfBuild(build),
 		Head:  store.FeedPosition{Seq: r.int(11), Revision: r.int(12), No: r.int(13)},
 		Since: r.time(14),
 	}}
 	return f
-}
-
-// ofBuild returns the checkpoint if it belongs to the build, else none.
-func ofBuild(build int64, told store.Checkpoint) store.Checkpoint {
-	if told.Build != build {
-		return store.Checkpoint{}
-	}
-	return told
 }
 
 func readBuild(c *conn, view memory.View) (build int64, err error) {
@@ -149,7 +141,7 @@ func (s *feedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate)
 			return err
 		}
 		f, err := readFeed(c, m.View, m.Session)
-		if notFound(err) || err == nil && (f.Scope != m.Scope || f.Key != m.Key || build != m.Build) {
+		if memory.IsGone(err) || err == nil && (f.Scope != m.Scope || f.Key != m.Key || build != m.Build) {
 			return store.Contention("the feed is not the one that the view was told of any more")
 		}
 		if err != nil {
@@ -240,7 +232,7 @@ func turnsChanged(c *conn, uid, no, at int64) error {
 func turnsCheckpoint(c *conn, uid int64) (told store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.turns_build, u.turns_version, u.turns_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND u.turns_at IS NULL AND v.view = ?`, func(r row) error {
-		told = ofBuild(r.int(0), store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}})
+		told = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}}.OfBuild(r.int(0))
 		return nil
 	}, uid, int(memory.ViewMessageVectors))
 	return told, err

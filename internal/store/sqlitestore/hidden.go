@@ -25,7 +25,7 @@ func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hi
 	var hidden memory.Hidden
 	err := s.read(ctx, "read what is hidden", func(c *conn) error {
 		at, err := findUser(c, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

@@ -38,7 +38,7 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	return s.write(ctx, "import records", func(c *conn) error {
 		at, err := findUser(c, importing(p.Scope))
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
@@ -137,9 +137,12 @@ func (im *imports) turn(r *store.TurnRecord) error {
 	if err != nil {
 		return err
 	}
-	w := turnWriter{c: im.c, head: head{uid: im.at.uid, sid: sid, hashKey: im.at.hashKey}}
+	at, recallable := found{uid: im.at.uid, sid: sid, hashKey: im.at.hashKey}, 0
 	for i := range r.Messages {
-		if err := w.imported(&r.Messages[i]); err != nil {
+		if r.Messages[i].Recallable() {
+			recallable++
+		}
+		if err := insertImported(im.c, at, &r.Messages[i]); err != nil {
 			return err
 		}
 	}
@@ -149,31 +152,27 @@ func (im *imports) turn(r *store.TurnRecord) error {
 	}
 	return im.c.run(`INSERT INTO turns (key, sid, uid, first_seq, n, recallable, record_time, pending,
 		request_hash, request_digest, result, state_patch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		place(sid, r.TurnNo), sid, im.at.uid, r.FirstSeq, len(r.Messages), w.speech, micros(r.RecordTime), pending,
+		place(sid, r.TurnNo), sid, im.at.uid, r.FirstSeq, len(r.Messages), recallable, micros(r.RecordTime), pending,
 		orNullBlob(r.RequestHash), orNullBlob(r.RequestDigest), orNull(r.Result), orNull(r.StatePatch))
 }
 
-// imported stores a message as it was stored elsewhere.
-func (a *turnWriter) imported(m *store.MessageRecord) error {
+// insertImported stores a message as it was stored elsewhere.
+func insertImported(c *conn, at found, m *store.MessageRecord) error {
 	id := m.IDHash
 	if !m.Deleted {
-		hash := a.head.hashKey.Keyed(memory.IDDigest(m.ID))
+		hash := at.hashKey.Keyed(memory.IDDigest(m.ID))
 		id = hash[:]
 	}
 	if id != nil {
-		err := a.c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, a.head.sid, id, m.Seq, m.BodyHash)
+		err := c.run(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)`, at.sid, id, m.Seq, m.BodyHash)
 		if err != nil {
 			return err
 		}
 	}
-	if m.Recallable() {
-		a.speech++
-	}
-	a.head.lastTurn, a.head.lastSeq, a.p.Time = m.TurnNo-1, m.Seq, m.RecordTime
-	if err := a.insert(&store.NewMessage{Message: m.Message}); err != nil || !m.Deleted {
+	if err := insertMessage(c, at, m.Message); err != nil || !m.Deleted {
 		return err
 	}
-	return a.c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(a.head.sid, m.Seq))
+	return c.run(`UPDATE messages SET deleted = 1 WHERE key = ?`, place(at.sid, m.Seq))
 }
 
 func (im *imports) revised(h *store.SummaryHistory) error {
@@ -222,10 +221,10 @@ func (im *imports) job(j *memory.Job) error {
 		key, im.at.uid, im.tenant, session, j.ID(), int(j.Kind), j.Level, j.From, j.To, j.Generation, int(j.State), j.Attempts,
 		j.Usage.Calls, j.Usage.InputTokens, j.Usage.OutputTokens, micros(j.CreateTime), micros(j.UpdateTime),
 		orNever(j.NotBefore), orNull(j.Reason), answer, orNever(j.FailingSince))
-	column := cursorOf(j.Kind)
-	if err != nil || column == "" || j.Generation != 1 {
+	if err != nil || !store.MovesCursor(j.JobKey) {
 		return err
 	}
+	column := cursorOf(j.Kind)
 	return im.c.run(`UPDATE sessions SET `+column+` = max(`+column+`, ?) WHERE sid = ?`, j.To, sid)
 }
 
@@ -264,13 +263,13 @@ func (im *imports) refused(q *memory.Quarantined) error {
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	return s.write(ctx, "end import", func(c *conn) error {
 		at, err := findUser(c, importing(p.User.Scope))
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := findUser(c, p.User.Ref); !notFound(err) {
+		if _, err := findUser(c, p.User.Ref); !memory.IsGone(err) {
 			if err == nil {
 				err = store.UserExists(p.User.Ref)
 			}
@@ -347,7 +346,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 	err = s.write(ctx, "abandon import", func(c *conn) error {
 		done = false
 		at, err := findUser(c, importing(scope))
-		if notFound(err) {
+		if memory.IsGone(err) {
 			done = true
 			return nil
 		}

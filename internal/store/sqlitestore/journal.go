@@ -76,7 +76,7 @@ func openJob(c *conn, p store.JobOpening) (memory.Job, error) {
 	if at.sid, err = moveCursor(c, at.uid, p); err != nil {
 		return memory.Job{}, err
 	}
-	if err := insertJob(c, at, newJob{p.JobKey, p.User, p.To, p.Owner, p.Until, p.Time}); err != nil {
+	if err := insertJob(c, at, p.Opened("")); err != nil { // the row has the session's number in place of its id
 		return memory.Job{}, err
 	}
 	job, err = findJob(c, at.uid, ref)
@@ -88,53 +88,40 @@ func moveCursor(c *conn, uid int64, p store.JobOpening) (sid int64, err error) {
 	if p.Session == "" {
 		return 0, nil
 	}
-	var lastSeq int64
-	ok, err := c.first(`SELECT sid, last_seq FROM sessions WHERE uid = ? AND session_key = ?`, func(r row) error {
-		sid, lastSeq = r.int(0), r.int(1)
+	var lastSeq, extracted, summarised int64
+	ok, err := c.first(`SELECT sid, last_seq, extract_cursor, leaf_cursor FROM sessions WHERE uid = ? AND session_key = ?`, func(r row) error {
+		sid, lastSeq, extracted, summarised = r.int(0), r.int(1), r.int(2), r.int(3)
 		return nil
 	}, uid, string(p.Session))
 	if err != nil {
 		return 0, err
 	}
 	if !ok {
-		return 0, incarnationNotFound(p.User)
+		return 0, store.IncarnationNotFound(p.User)
 	}
-	column := cursorOf(p.Kind)
-	if column == "" || p.Generation != 1 {
+	if !store.MovesCursor(p.JobKey) {
 		return sid, nil
 	}
-	if p.To < p.From || p.To > lastSeq {
-		return 0, fmt.Errorf("slot from %d to %d does not lie in a session of %d messages", p.From, p.To, lastSeq)
+	cursor := extracted
+	if p.Kind == memory.JobLeaf {
+		cursor = summarised
 	}
-	moved, _, err := c.exec(`UPDATE sessions SET `+column+` = ? WHERE sid = ? AND `+column+` = ?`, p.To, sid, p.From-1)
-	if err == nil && moved == 0 {
-		err = store.Contention("another range was fixed first")
+	if err := p.Follows(cursor, lastSeq); err != nil {
+		return 0, err
 	}
-	return sid, err
+	return sid, c.run(`UPDATE sessions SET `+cursorOf(p.Kind)+` = ? WHERE sid = ?`, p.To, sid)
 }
 
-// cursorOf names the column that holds where the next job of the kind begins; "" when its place follows from others.
+// cursorOf names the column that holds where the next job of a kind that moves the cursor begins.
 func cursorOf(k memory.JobKind) string {
-	switch k {
-	case memory.JobExtract:
+	if k == memory.JobExtract {
 		return "extract_cursor"
-	case memory.JobLeaf:
-		return "leaf_cursor"
 	}
-	return ""
+	return "leaf_cursor"
 }
 
-// newJob is a job to insert as open.
-type newJob struct {
-	memory.JobKey
-	user  memory.UserRef
-	to    int64
-	owner string
-	until time.Time
-	time  time.Time
-}
-
-func insertJob(c *conn, at found, n newJob) error {
+// insertJob inserts a job that is open.
+func insertJob(c *conn, at found, n memory.Job) error {
 	key, err := nextKey(c, "slots", at.uid)
 	if err != nil {
 		return err
@@ -146,8 +133,8 @@ func insertJob(c *conn, at found, n newJob) error {
 	return c.run(`INSERT INTO slots (key, uid, tenant, sid, id, kind, level, from_no, to_no, generation, state, attempts,
 		calls, input_tokens, output_tokens, create_time, update_time, owner, lease_until)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?)`,
-		key, at.uid, n.user.Tenant, sid, n.ID(), int(n.Kind), n.Level, n.From, n.to, n.Generation, int(memory.JobOpen),
-		micros(n.time), micros(n.time), orNull(n.owner), orNever(n.until))
+		key, at.uid, n.User.Tenant, sid, n.ID(), int(n.Kind), n.Level, n.From, n.To, n.Generation, int(n.State),
+		micros(n.CreateTime), micros(n.UpdateTime), orNull(n.Owner), orNever(n.LeaseUntil))
 }
 
 // moveJob stores what move makes of the job, and returns what is stored. move must bear being called again.
@@ -251,43 +238,24 @@ func (s *journal) SplitJob(ctx context.Context, p store.JobSplit) (halves [2]mem
 	return halves, nil
 }
 
-func split(c *conn, job storedJob, p store.JobSplit) error {
-	if job.State == memory.JobSplit {
-		return nil
-	}
-	if job.State.IsFinal() {
-		return store.Contention("the job is " + job.State.String())
-	}
-	if p.At < job.From || p.At >= job.To {
-		return fmt.Errorf("slot from %d to %d cannot be split after %d", job.From, job.To, p.At)
-	}
-	_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
-		return store.FinishedJob(job, memory.JobSplit, memory.ModelUsage{}, p.Time), nil
-	})
-	if err != nil {
+func split(c *conn, was storedJob, p store.JobSplit) error {
+	now, err := moveStored(c, was, p.Move)
+	if err != nil || was.State == memory.JobSplit {
 		return err
 	}
-	for _, r := range []memory.SeqRange{{From: job.From, To: p.At}, {From: p.At + 1, To: job.To}} {
-		half := newJob{JobKey: half(job.JobKey, r.From), user: job.User, to: r.To, time: p.Time}
-		if err := insertJob(c, found{uid: job.uid, sid: job.sid}, half); err != nil {
+	for _, half := range store.Halves(now, p.At) {
+		if err := insertJob(c, found{uid: was.uid, sid: was.sid}, half); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// half is the key of the job that takes over from a place on.
-func half(k memory.JobKey, from int64) memory.JobKey {
-	k.From = from
-	k.Generation++
-	return k
-}
-
 // readHalves finds the jobs that a split job was replaced by: where the first one ends, the second one begins.
 func readHalves(c *conn, job storedJob) (halves [2]memory.Job, err error) {
 	from := job.From
 	for i := range halves {
-		h, err := findJob(c, job.uid, store.JobRef{User: job.User, ID: half(job.JobKey, from).ID()})
+		h, err := findJob(c, job.uid, store.JobRef{User: job.User, ID: store.HalfKey(job.JobKey, from).ID()})
 		if err != nil {
 			return halves, err
 		}
@@ -373,9 +341,9 @@ func jobsWhere(c *conn, q store.JobQuery) (w clauses, err error) {
 	}
 	if len(q.States) > 0 {
 		w.in("j.state", numbers(q.States))
-		if live(q.States) {
-			w.and("j.state <= 3")
-		}
+	}
+	if q.Unfinished() {
+		w.and("j.state <= 3")
 	}
 	if q.After != nil {
 		t := micros(q.After.CreateTime)
@@ -402,16 +370,6 @@ func jobsOwner(c *conn, q store.JobQuery) (w clauses, err error) {
 		w.and("j.sid = ?", at.sid)
 	}
 	return w, nil
-}
-
-// live reports that no final job is asked for, so that the index of the others serves.
-func live(states []memory.JobState) bool {
-	for _, s := range states {
-		if s.IsFinal() {
-			return false
-		}
-	}
-	return true
 }
 
 // clauses are conditions that are joined by AND.

@@ -17,34 +17,18 @@ const keyColumns = `id, tenant, role, user_id, name, hash, old_hash, old_until, 
 func keyOf(r row) store.Key {
 	k := store.Key{
 		ID: r.text(0), Tenant: r.text(1), Role: r.text(2), UserID: r.text(3), Name: r.text(4),
-		OldUntil: keyTime(r.int(7)), CreateTime: keyTime(r.int(8)), ExpireTime: keyTime(r.int(9)),
-		RevokeTime: keyTime(r.int(10)), UseTime: keyTime(r.int(11)),
+		OldUntil: orZero(r.int(7)), CreateTime: orZero(r.int(8)), ExpireTime: orZero(r.int(9)),
+		RevokeTime: orZero(r.int(10)), UseTime: orZero(r.int(11)),
 	}
 	copy(k.Hash[:], r.blob(5))
 	copy(k.Old[:], r.blob(6))
 	return k
 }
 
-// keyTime reads a time that may be NULL.
-func keyTime(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n).UTC()
-}
-
-// timeOrNull stores a zero time as NULL.
-func timeOrNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return micros(t)
-}
-
 func insertKey(c *conn, k store.Key) (inserted bool, err error) {
 	n, _, err := c.exec(`INSERT INTO api_keys (id, tenant, role, user_id, name, hash, create_time, expire_time)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		k.ID, k.Tenant, k.Role, k.UserID, k.Name, k.Hash[:], micros(k.CreateTime), timeOrNull(k.ExpireTime))
+		k.ID, k.Tenant, k.Role, k.UserID, k.Name, k.Hash[:], micros(k.CreateTime), orNever(k.ExpireTime))
 	return n == 1, err
 }
 
@@ -127,7 +111,7 @@ func (s *keyStore) RotateKey(ctx context.Context, r store.KeyRotation) (store.Ke
 			return store.KeyRevoked(k.ID)
 		}
 		k.Old, k.OldUntil, k.Hash = k.Hash, r.OldUntil, r.Hash
-		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], timeOrNull(k.OldUntil), k.ID)
+		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], orNever(k.OldUntil), k.ID)
 	})
 }
 
@@ -137,7 +121,7 @@ func (s *keyStore) RevokeKey(ctx context.Context, ref store.KeyRef, now time.Tim
 		if !k.RevokeTime.IsZero() {
 			return nil
 		}
-		k.RevokeTime = keyTime(micros(now))
+		k.RevokeTime = orZero(micros(now))
 		return c.run(`UPDATE api_keys SET revoke_time = ? WHERE id = ?`, micros(now), k.ID)
 	})
 }
@@ -162,7 +146,7 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 func tenantOf(c *conn, id string) (store.Tenant, error) {
 	t := store.Tenant{ID: id}
 	_, err := c.first(`SELECT suspend_time, limits, profile, erasure FROM tenants WHERE id = ?`, func(r row) error {
-		t.SuspendTime, t.Profile = keyTime(r.int(0)), r.text(2)
+		t.SuspendTime, t.Profile = orZero(r.int(0)), r.text(2)
 		if limits := r.json(1); len(limits) > 0 {
 			if err := json.Unmarshal(limits, &t.Limits); err != nil {
 				return fmt.Errorf("decode the limits of a tenant: %w", err)
@@ -198,7 +182,7 @@ func (s *keyStore) SuspendTenant(ctx context.Context, id string, at time.Time) (
 
 // BeginTenantErasure implements store.Keys.
 func (s *keyStore) BeginTenantErasure(ctx context.Context, id string, at time.Time) (store.Tenant, error) {
-	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: keyTime(micros(at))})
+	erasure, err := json.Marshal(memory.TenantErasure{CreateTime: orZero(micros(at))})
 	if err != nil {
 		return store.Tenant{}, fmt.Errorf("encode the erasure of a tenant: %w", err)
 	}

@@ -112,12 +112,6 @@ func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
 	return f, nil
 }
 
-// notFound reports an absence that some methods do not count as an error.
-func notFound(err error) bool {
-	r := memory.ReasonOf(err)
-	return r == memory.ReasonUserNotFound || r == memory.ReasonSessionNotFound
-}
-
 // KnownToolCalls implements store.Transcript.
 func (s *transcript) KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error) {
 	return s.known(ctx, ref, callIDs, `SELECT 1 FROM tool_calls WHERE sid = ? AND call_hash = ?`)
@@ -133,7 +127,7 @@ func (s *transcript) known(ctx context.Context, ref memory.SessionRef, ids []str
 	var known []string
 	err := s.read(ctx, "find ids", func(c *conn) error {
 		at, err := findSession(c, ref)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -295,7 +289,7 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 	var hits []memory.PlacedMessage
 	err := s.read(ctx, "read messages by place", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

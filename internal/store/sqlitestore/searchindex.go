@@ -15,7 +15,7 @@ func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery)
 	var state store.SearchIndexState
 	err := s.read(ctx, "read lexicon", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

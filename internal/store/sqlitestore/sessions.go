@@ -1,8 +1,8 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"context"
-	"strconv"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -22,13 +22,9 @@ func scanSession(u memory.UserRef, r row) memory.Session {
 		Title: r.text(3), Profile: r.text(4), Metadata: r.json(12),
 		StateRevision: r.int(5), LastTurnNo: r.int(6), LastSeq: r.int(7), StepsSinceUser: int(r.int(8)),
 		CreateTime: fromMicros(r.int(9)), UpdateTime: fromMicros(r.int(10)),
-		ETag: etag(key, r.int(11)), Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15), LastMessageTime: orZero(r.int(16)),
+		ETag:    store.SessionETag(key, r.int(11)),
+		Extract: memory.ExtractMode(r.int(14)), ContextStart: r.int(15), LastMessageTime: orZero(r.int(16)),
 	}
-}
-
-// etag never repeats for a session id: a later session of the same id has another key.
-func etag(key memory.SessionKey, revision int64) string {
-	return string(key[:min(8, len(key))]) + "-" + strconv.FormatInt(revision, 36)
 }
 
 // Session implements store.Sessions.
@@ -63,7 +59,7 @@ func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]
 	var page []memory.Session
 	err := s.read(ctx, "list sessions", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -124,22 +120,16 @@ func (s *transcript) UpdateSession(ctx context.Context, u store.SessionUpdate) (
 
 // changeHead writes what differs; an update that changes nothing leaves times and ETag alone.
 func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) error {
-	title, profile, metadata, extract, start := was.Title, was.Profile, was.Metadata, was.Extract, was.ContextStart
-	set(&title, u.Title)
-	set(&profile, u.Profile)
-	set(&metadata, u.Metadata)
-	set(&extract, u.Extract)
-	set(&start, u.ContextStart)
-	sameMetadata := string(metadata) == string(was.Metadata)
-	if title == was.Title && profile == was.Profile && extract == was.Extract && start == was.ContextStart && sameMetadata {
+	now, changed := store.UpdatedSession(was, u)
+	if !changed {
 		return nil
 	}
-	if !sameMetadata {
-		if err := putObject(c, "session_metadata", "sid", "metadata", sid, metadata); err != nil {
+	if !bytes.Equal(now.Metadata, was.Metadata) {
+		if err := putObject(c, "session_metadata", "sid", "metadata", sid, now.Metadata); err != nil {
 			return err
 		}
 	}
-	if start != was.ContextStart {
+	if now.ContextStart != was.ContextStart {
 		if err := lookAtPeriodsOf(c, sid, micros(u.Time)); err != nil {
 			return err
 		}
@@ -148,11 +138,5 @@ func changeHead(c *conn, sid int64, was memory.Session, u store.SessionUpdate) e
 		}
 	}
 	return c.run(`UPDATE sessions SET title = ?, profile = ?, extract = ?, context_start = ?, revision = revision + 1,
-		update_time = max(update_time, ?) WHERE sid = ?`, title, profile, int(extract), start, micros(u.Time), sid)
-}
-
-func set[T any](to *T, from *T) {
-	if from != nil {
-		*to = *from
-	}
+		update_time = ? WHERE sid = ?`, now.Title, now.Profile, int(now.Extract), now.ContextStart, micros(now.UpdateTime), sid)
 }

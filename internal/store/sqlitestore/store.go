@@ -1,6 +1,6 @@
 // Package sqlitestore keeps the primary store in one SQLite file (modernc.org/sqlite, no cgo).
 //
-// One goroutine writes, and commits what is waiting together; readers have connections of their own and see the last
+// One connection writes, and commits what is waiting together; readers have connections of their own and see the last
 // commit. Nothing is acknowledged before COMMIT returned with synchronous=FULL. A lock file, and on Linux a lock on the
 // data file itself, keep a second server out; a program that only reads may read beside. The file must be on a local disk
 // and have one name.
@@ -8,8 +8,6 @@ package sqlitestore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -99,7 +97,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Keys == nil {
-		o.Keys = randomKey
+		o.Keys = store.MintKey
 	}
 	if o.Readers <= 0 {
 		o.Readers = defaultReaders
@@ -134,10 +132,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	c := &core{
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
-		writer: &writer{
-			dial: func() (*conn, error) { return dial(path, writing()...) },
-			log:  o.Log, queue: make(chan *request, queueLength), nudge: make(chan struct{}, 1),
-		},
+		writer: newWriter(func() (*conn, error) { return dial(path, writing()...) }, o.Log),
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
@@ -159,12 +154,6 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		return nil
 	})
 	return s
-}
-
-func randomKey() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
 }
 
 // Close finishes what is queued and closes the file. Calls that come later get SHUTTING_DOWN.

@@ -52,7 +52,7 @@ func (s *summaryStore) NodesWithin(ctx context.Context, ref memory.SessionRef, w
 	var nodes []memory.SummaryNode
 	err := s.read(ctx, "read summaries of a range", func(c *conn) error {
 		at, err := findSession(c, ref)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, thro
 	var nodes []memory.SummaryNode
 	err := s.read(ctx, "read session summaries", func(c *conn) error {
 		at, err := findSession(c, ref)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 	var nodes []memory.SummaryNode
 	err = s.read(ctx, "read summaries", func(c *conn) error {
 		at, err := findUser(c, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) 
 	var recent []store.SessionSummary
 	err := s.read(ctx, "read recent summaries", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -215,7 +215,7 @@ func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]
 	var leaves []memory.SummaryNode
 	err := s.read(ctx, "read leaves", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -256,7 +256,7 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 	var periods []memory.SummaryNode
 	err := s.read(ctx, "read period summaries", func(c *conn) error {
 		at, err := findUser(c, q.User)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {
@@ -326,7 +326,7 @@ func nodeSession(c *conn, uid int64, w store.NodeWrite) (int64, error) {
 	}
 	sid, err := sessionByKey(c, uid, w.Node.Session, map[memory.SessionKey]int64{})
 	if err == nil && sid == 0 {
-		err = incarnationNotFound(w.User)
+		err = store.IncarnationNotFound(w.User)
 	}
 	return sid, err
 }

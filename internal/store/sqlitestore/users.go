@@ -2,8 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/hex"
-	"strconv"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -21,14 +19,8 @@ func scanUser(r row) memory.User {
 		Ref: memory.UserRef{Tenant: r.text(1), UserID: r.text(2)}, Scope: scope,
 		Timezone: r.text(4), Language: r.text(5), Extract: memory.ExtractMode(r.int(6)),
 		CreateTime: fromMicros(r.int(7)), UpdateTime: fromMicros(r.int(8)),
-		ETag: userETag(scope, r.int(9)), FactRevision: r.int(10), StateRevision: r.int(11), HashKey: memory.HashKey(r.text(12)),
+		ETag: store.UserETag(scope, r.int(9)), FactRevision: r.int(10), StateRevision: r.int(11), HashKey: memory.HashKey(r.text(12)),
 	}
-}
-
-// userETag never repeats for a user id: a later life has another scope key, of which a hash may be shown.
-func userETag(scope memory.ScopeKey, revision int64) string {
-	hash := memory.HashKey(scope).Keyed(memory.IDDigest("etag"))
-	return hex.EncodeToString(hash[:4]) + "-" + strconv.FormatInt(revision, 36)
 }
 
 // readUserHead reads a user without State.
@@ -111,7 +103,7 @@ func (s *userStore) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.
 	var user memory.User
 	err := s.write(ctx, "update user", func(c *conn) error {
 		was, uid, err := readUser(c, u.Ref)
-		if notFound(err) && u.ETag == "" {
+		if memory.IsGone(err) && u.ETag == "" {
 			was, uid, err = s.createUser(c, u.Ref, u.Time)
 		}
 		if err != nil {

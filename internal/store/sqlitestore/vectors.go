@@ -81,7 +81,7 @@ func (s *vectorStore) ActivateEmbedding(ctx context.Context, version int, at tim
 		}
 		n, _, err := c.exec(`UPDATE embeddings SET active = 1 WHERE version = ? AND dropping = 0`, version)
 		if err == nil && n == 0 {
-			err = embeddingGone(version)
+			err = store.EmbeddingGone(version)
 		}
 		if err != nil {
 			return err
@@ -91,10 +91,6 @@ func (s *vectorStore) ActivateEmbedding(ctx context.Context, version int, at tim
 		}
 		return c.run(`UPDATE users SET turns_at = ? WHERE last_segment_no > 0`, micros(at))
 	})
-}
-
-func embeddingGone(version int) error {
-	return store.Contention(fmt.Sprintf("embedding version %d is gone", version))
 }
 
 // DropEmbedding implements store.Vectors. The version is marked first, so that it is not taken up again, and deleted
@@ -199,7 +195,7 @@ func putVectors(c *conn, w store.VectorWrite) error {
 		return err
 	}
 	if dimension < 0 {
-		return embeddingGone(w.Version)
+		return store.EmbeddingGone(w.Version)
 	}
 	for _, v := range w.Vectors {
 		if len(v.Vector) != dimension {
@@ -246,7 +242,7 @@ func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, vers
 	var vectors []store.FactVector
 	err := s.read(ctx, "read fact vectors", func(c *conn) error {
 		at, err := findUser(c, user)
-		if notFound(err) {
+		if memory.IsGone(err) {
 			return nil
 		}
 		if err != nil {

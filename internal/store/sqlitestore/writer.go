@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -23,8 +22,8 @@ const (
 	// fewWaiting is how many of them the writer moves itself, to begin the WAL anew: a checkpoint beside it never ends it,
 	// since the next commit is in the WAL before it is done.
 	fewWaiting = 1024
-	// maxPages is how many pages the WAL may have until the writer waits for the checkpoint beside it and makes another
-	// itself: 24 MiB. Else a writer that is faster than the checkpoints fills the disk with it.
+	// maxPages is how many pages the WAL may have until writes wait for the checkpoint beside them, and for another
+	// one after it: 24 MiB. Else writes that are faster than the checkpoints fill the disk with it.
 	maxPages = 6144
 )
 
@@ -33,17 +32,19 @@ const (
 // another request of the same transaction panics.
 type request struct {
 	do    func(*conn) error
-	taken atomic.Bool // by the writer, or by a caller that gave up
+	taken atomic.Bool // by whoever commits it, or by its caller, who gave up
 	err   error
 	done  chan struct{}
 }
 
-// writer owns the only connection that writes. It puts whatever is waiting, or arrives while it works, into one
-// transaction, so that one fsync serves many; while that runs, the next batch forms.
+// writer owns the only connection that writes. Who finds it idle commits by itself, without waking another goroutine. Others
+// wait in the queue, whose requests are put into one transaction, also those that arrive while it works, so that one fsync
+// serves many; while that runs, the next batch forms.
 type writer struct {
 	dial  func() (*conn, error)
 	log   *slog.Logger
 	queue chan *request
+	work  chan struct{} // wakes run
 	nudge chan struct{} // asks for a checkpoint
 	// moving is held while the WAL is moved into the file: SQLite refuses two checkpoints at once.
 	moving sync.Mutex
@@ -51,21 +52,36 @@ type writer struct {
 	mu     sync.RWMutex
 	closed bool
 
-	conn     *conn // nil after a failure, until the next batch
-	tried    int64 // pages of the WAL when the writer last tried to begin it anew
+	turn  chan struct{} // full while somebody has what follows, up to tried
+	conn  *conn         // nil after a failure, until the next batch
+	due   func() error  // moves the WAL into the file before run's next batch; nil for nothing
+	tried int64         // pages of the WAL when it was last tried to begin it anew
+
 	commits  atomic.Int64
 	requests atomic.Int64
 	sick     atomic.Bool // the last commit failed
+}
+
+func newWriter(dial func() (*conn, error), log *slog.Logger) *writer {
+	return &writer{
+		dial: dial, log: log, queue: make(chan *request, queueLength), work: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1),
+	}
 }
 
 // submit has the request done and waits for its commit. A request that was not begun when ctx ends is not done; one
 // that was begun reports what became of it.
 func (w *writer) submit(ctx context.Context, do func(*conn) error) error {
 	r := &request{do: do, done: make(chan struct{})}
-	if err := w.enqueue(ctx, r); err != nil {
+	idle, err := w.accept(ctx, r)
+	if err != nil {
 		return err
 	}
 	defer backendlatency.Idle(ctx)()
+	if idle {
+		w.serveOwn(r)
+		return r.err
+	}
 	select {
 	case <-r.done:
 		return r.err
@@ -78,20 +94,57 @@ func (w *writer) submit(ctx context.Context, do func(*conn) error) error {
 	return r.err
 }
 
-func (w *writer) enqueue(ctx context.Context, r *request) error {
+// accept takes the connection for the caller of a request, where the writer is idle, and puts the request into the queue
+// where it is not.
+func (w *writer) accept(ctx context.Context, r *request) (idle bool, err error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
-		return store.ShuttingDown()
+		return false, store.ShuttingDown()
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return true, nil
+	default:
 	}
 	select {
 	case w.queue <- r:
-		return nil
+		w.signal()
+		return false, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
+	}
+}
+
+// signal wakes run. It must not be called once the writer is closed.
+func (w *writer) signal() {
+	select {
+	case w.work <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// serveOwn commits a request by its caller, who has the connection, with what waits already.
+func (w *writer) serveOwn(r *request) {
+	defer w.release()
+	r.taken.Store(true)
+	w.serve(w.drain([]*request{r}))
+}
+
+// release gives the connection to whoever waits for it. What it leaves to be done is done by run.
+func (w *writer) release() {
+	due := w.due
+	<-w.turn
+	if due == nil {
+		return
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if !w.closed {
+		w.signal()
 	}
 }
 
@@ -101,19 +154,37 @@ func (w *writer) stop() {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.closed = true
-		close(w.queue)
+		close(w.work)
 	}
 }
 
 // run serves the queue until stop.
 func (w *writer) run() {
-	for r := range w.queue {
-		if batch := w.drain(begun(nil, r)); len(batch) > 0 {
-			w.serve(batch)
-		}
+	for range w.work {
+		w.turn <- struct{}{}
+		w.serveQueue()
+		w.release()
 	}
+	w.turn <- struct{}{}
+	defer w.release()
+	w.serveQueue()
 	if w.conn != nil {
 		w.drop()
+	}
+}
+
+// serveQueue commits what is queued until nothing is.
+func (w *writer) serveQueue() {
+	for {
+		if move := w.due; move != nil {
+			w.due = nil
+			w.logMoved(safegroup.Contain(move))
+		}
+		batch := w.drain(nil)
+		if len(batch) == 0 {
+			return
+		}
+		w.serve(batch)
 	}
 }
 
@@ -121,10 +192,7 @@ func (w *writer) run() {
 func (w *writer) drain(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
-		case r, ok := <-w.queue:
-			if !ok {
-				return batch
-			}
+		case r := <-w.queue:
 			batch = begun(batch, r)
 		default:
 			return batch
@@ -205,18 +273,22 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	return batch, nil
 }
 
-// tidy checkpoints the WAL once enough requests were committed and have their results: only the next batch waits for it.
+// tidy asks for a checkpoint of the WAL once enough requests were committed and have their results. None waits for it.
 func (w *writer) tidy(requests int) {
 	total, n := w.requests.Load(), int64(requests)
 	if total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
-	if err := safegroup.Contain(w.boundWAL); err != nil {
+	w.logMoved(safegroup.Contain(w.boundWAL))
+}
+
+func (w *writer) logMoved(err error) {
+	if err != nil {
 		w.log.Warn("a checkpoint of the data file failed", "error", err)
 	}
 }
 
-// boundWAL has a long WAL moved into the file, and begun anew.
+// boundWAL has a long WAL moved into the file, and begun anew: beside the writer, or before its next batch.
 func (w *writer) boundWAL() error {
 	pages, waiting, err := w.conn.checkpoint("NOOP")
 	if err != nil {
@@ -227,16 +299,28 @@ func (w *writer) boundWAL() error {
 	}
 	switch {
 	case pages > maxPages && pages-w.tried > fewWaiting:
-		w.tried = pages
-		w.moving.Lock()
-		defer w.moving.Unlock()
-		_, _, err = w.conn.checkpoint("PASSIVE")
+		w.tried, w.due = pages, w.moveAfterOther
 	case waiting > maxWaiting:
 		w.askForCheckpoint()
 	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
-		w.tried = pages // a reader may keep it from being begun anew
-		_, _, err = w.conn.checkpoint("PASSIVE")
+		w.tried, w.due = pages, w.moveWAL // a reader may keep it from being begun anew
 	}
+	return nil
+}
+
+// moveAfterOther is moveWAL once the checkpoint beside it has ended.
+func (w *writer) moveAfterOther() error {
+	w.moving.Lock()
+	defer w.moving.Unlock()
+	return w.moveWAL()
+}
+
+// moveWAL moves the WAL into the file.
+func (w *writer) moveWAL() error {
+	if err := w.ready(); err != nil {
+		return err
+	}
+	_, _, err := w.conn.checkpoint("PASSIVE")
 	return err
 }
 
@@ -287,8 +371,8 @@ func (w *writer) askForCheckpoint() {
 	}
 }
 
-// transact adds requests to the batch while it works, so that none waits for a second fsync. Before it commits, it lets
-// those run who are about to ask.
+// transact adds requests to the batch while it works, so that none waits for a second fsync. It waits for none that is not
+// there: where all processors are busy, letting others run first takes as long as these compute.
 func (w *writer) transact(batch *[]*request) error {
 	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -298,7 +382,6 @@ func (w *writer) transact(batch *[]*request) error {
 			return err
 		}
 		if i == len(*batch)-1 {
-			runtime.Gosched()
 			*batch = w.drain(*batch)
 		}
 	}

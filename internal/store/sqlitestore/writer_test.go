@@ -445,3 +445,53 @@ func TestAFailedCommitSaysWhetherItsOutcomeIsKnown(t *testing.T) {
 		t.Errorf("a full disk at COMMIT is reported as %v", err)
 	}
 }
+
+func TestTheCallerOfAnIdleStoreCommitsItself(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	var stack [64 << 10]byte
+	var n int
+	if err := s.Write(t.Context(), func(*sqlitestore.Conn) error {
+		n = runtime.Stack(stack[:], false)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(stack[:n]), t.Name()) {
+		t.Errorf("an idle store had a write done by another goroutine:\n%s", stack[:n])
+	}
+}
+
+func TestACommitDoesNotWaitForThoseWhoDidNotAskYet(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	record(t, s, "first") // statements are prepared, and the WAL is there
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	first, together := s.Stats().Commits, atomic.Int64{}
+	write := func() error {
+		return s.Write(t.Context(), func(*sqlitestore.Conn) error {
+			if s.Stats().Commits == first {
+				together.Add(1)
+			}
+			return nil
+		})
+	}
+	var group sync.WaitGroup
+	var over atomic.Bool
+	group.Go(func() { // whenever the writer lets others run, one more of them asks
+		for !over.Load() {
+			group.Go(func() {
+				if err := write(); err != nil {
+					t.Error(err)
+				}
+			})
+			runtime.Gosched()
+		}
+	})
+	if err := write(); err != nil {
+		t.Error(err)
+	}
+	over.Store(true)
+	group.Wait()
+	if n := together.Load(); n > 4 {
+		t.Errorf("%d requests share the first commit, though only one was there: the writer waited for the others", n)
+	}
+}

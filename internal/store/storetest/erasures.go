@@ -101,6 +101,21 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, err, memory.ReasonUserNotFound)
 	})
 	t.Run("ApplyFacts must delete earlier revisions of facts to Purge", func(t *testing.T) { testPurge(t, withSession(t, open)) })
+	t.Run("ApplyFacts must purge changed facts only", func(t *testing.T) {
+		s := withSession(t, open)
+		learn(t, s, alice, fact("a"), fact("b"))
+		edited := func(id string, purge ...string) {
+			apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
+				w.Changes = []store.FactChange{changed(mustFact(t, s, alice, id), memory.CauseEdited, func(f *memory.Fact) { f.Text = "edited" })}
+				w.Purge = purge
+			}))
+		}
+		edited("a")
+		edited("b", "a")
+		history, err := s.FactRevisions(t.Context(), alice, "a")
+		failing(t)(history, err)
+		wantEqual(t, len(history), 2)
+	})
 	t.Run("FactsSince must name a forgotten fact without keys once, under the zero key", func(t *testing.T) {
 		s := withSession(t, open)
 		learn(t, s, alice, fact("a"))

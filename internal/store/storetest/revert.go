@@ -60,6 +60,14 @@ func testRevert(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, factsSince(t, s, alice, 0), before)
 		wantEqual(t, mustJob(t, s, job).State, memory.JobOpen)
 	})
+	t.Run("JOB_NOT_REVERTIBLE must come before CONTENTION, since reading again does not help", func(t *testing.T) {
+		s := withSession(t, open)
+		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
+		stale := reverting(t, s, job)
+		stale.Base++
+		_, err := s.ApplyFacts(t.Context(), stale)
+		wantReason(t, err, memory.ReasonJobNotRevertible)
+	})
 	t.Run("a reverted slot stays as it is, whoever opens, claims, answers, applies or retries it", func(t *testing.T) {
 		s := withSession(t, open)
 		p := opening(t, s, inS, memory.JobExtract, 1, 2)

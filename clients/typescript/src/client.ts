@@ -1,0 +1,179 @@
+// The client: the services of the contract, whose calls retry and throw StrataError, and short forms of what agents call.
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import { type CallOptions, createClient, type Client as ServiceClient, type Transport } from "@connectrpc/connect";
+import * as messages from "./messages.js";
+import { recalled, recallRequest } from "./recall.js";
+import { defaultRetry, type RetryPolicy } from "./retry.js";
+import { type CallSettings, RetryingTransport } from "./transport.js";
+import * as v1 from "./v1.js";
+
+export const defaultAddress = "127.0.0.1:8081";
+export const defaultTimeoutMs = 30_000;
+
+/** What a client is made of. */
+export interface ClientOptions {
+  /** The token of a key. */
+  key?: string;
+  /** How long one call may take with all its attempts; 30 seconds where it is not given. */
+  timeoutMs?: number;
+  /** What differs from how calls are retried: seven attempts, the first wait below 100 ms, none below what the service asks for. */
+  retry?: Partial<RetryPolicy>;
+  /** A transport of Connect-ES in the place of the one for the address. */
+  transport?: Transport;
+}
+
+/** The fields of a request, beside those that a short form has as arguments. */
+type Fields<T extends DescMessage, Known extends string> = Omit<Exclude<MessageInitShape<T>, { $typeName: string }>, Known>;
+
+/** A message of the contract, or one of a provider, as messages.read reads it. */
+export type Said = v1.Message | object;
+
+/** A connection that a client closes. */
+export interface Connection {
+  readonly transport: Transport;
+  close(): void;
+}
+
+/** Calls one server. Client of the package's entry is this, with the transport of where it runs. */
+export class BaseClient {
+  readonly memory: ServiceClient<typeof v1.MemoryService>;
+  readonly facts: ServiceClient<typeof v1.FactService>;
+  readonly summaries: ServiceClient<typeof v1.SummaryService>;
+  readonly users: ServiceClient<typeof v1.UserService>;
+  readonly history: ServiceClient<typeof v1.HistoryService>;
+  readonly work: ServiceClient<typeof v1.WorkService>;
+  readonly maintenance: ServiceClient<typeof v1.MaintenanceService>;
+  readonly keys: ServiceClient<typeof v1.KeyService>;
+  readonly tenants: ServiceClient<typeof v1.TenantService>;
+  readonly #connection: Connection;
+
+  constructor(connection: Connection, options: ClientOptions) {
+    const settings: CallSettings = {
+      key: options.key ?? "",
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+      retry: { ...defaultRetry, ...options.retry },
+    };
+    const transport = new RetryingTransport(connection.transport, settings);
+    this.#connection = connection;
+    this.memory = createClient(v1.MemoryService, transport);
+    this.facts = createClient(v1.FactService, transport);
+    this.summaries = createClient(v1.SummaryService, transport);
+    this.users = createClient(v1.UserService, transport);
+    this.history = createClient(v1.HistoryService, transport);
+    this.work = createClient(v1.WorkService, transport);
+    this.maintenance = createClient(v1.MaintenanceService, transport);
+    this.keys = createClient(v1.KeyService, transport);
+    this.tenants = createClient(v1.TenantService, transport);
+  }
+
+  /** Closes the connection. A program ends without it too. */
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Records a turn: messages of v1, or of a provider as messages.read reads them. fields are those of RecordRequest. */
+  record(
+    userId: string,
+    sessionId: string,
+    said: Iterable<Said> = [],
+    fields: Fields<typeof v1.RecordRequestSchema, "userId" | "sessionId" | "messages"> = {},
+    options?: CallOptions,
+  ): Promise<v1.RecordResponse> {
+    return this.memory.record({ ...fields, userId, sessionId, messages: messages.readAll(said) }, options);
+  }
+
+  /** Builds the context of the next model call. fields are those of BuildContextRequest; see messages.rendered. */
+  buildContext(
+    userId: string,
+    sessionId: string,
+    query = "",
+    fields: Fields<typeof v1.BuildContextRequestSchema, "userId" | "sessionId" | "query" | "pending"> & { pending?: Iterable<Said> } = {},
+    options?: CallOptions,
+  ): Promise<v1.BuildContextResponse> {
+    const { pending, ...rest } = fields;
+    return this.memory.buildContext({ ...rest, userId, sessionId, query, pending: messages.readAll(pending ?? []) }, options);
+  }
+
+  /**
+   * What memory knows that helps with the query, as one text between fences, "" for nothing: for agents that hold their session's
+   * messages themselves. What the messages beside it say is left out; summary has it hold the session's summary, for messages that
+   * do not reach back to the beginning.
+   */
+  async recall(
+    userId: string,
+    sessionId: string,
+    query: string,
+    how: { beside?: Iterable<Said>; summary?: boolean; profile?: string } = {},
+    options?: CallOptions,
+  ): Promise<string> {
+    const beside = messages.readAll(how.beside ?? []);
+    const request = recallRequest(query, beside, how.summary ? "with summary" : "without summary");
+    return recalled((await this.memory.buildContext({ ...request, userId, sessionId, profile: how.profile ?? "" }, options)).rendering);
+  }
+
+  /** The session's messages in order, page by page as they are read; fields are those of ListMessagesRequest. */
+  messages(
+    userId: string,
+    sessionId: string,
+    fields: Fields<typeof v1.ListMessagesRequestSchema, "userId" | "sessionId"> = {},
+  ): AsyncGenerator<v1.Message, void> {
+    return pages(
+      (pageToken) => this.memory.listMessages({ ...fields, ...(pageToken && { pageToken }), userId, sessionId }),
+      (page) => page.messages,
+    );
+  }
+
+  /** The user's sessions, the one spoken in last first. */
+  sessions(userId: string, fields: Fields<typeof v1.ListSessionsRequestSchema, "userId"> = {}): AsyncGenerator<v1.Session, void> {
+    return pages(
+      (pageToken) => this.memory.listSessions({ ...fields, ...(pageToken && { pageToken }), userId }),
+      (page) => page.sessions,
+    );
+  }
+
+  /** The user's messages that answer the query, best first; fields are those of SearchMessagesRequest. */
+  search(
+    userId: string,
+    query: string,
+    fields: Fields<typeof v1.SearchMessagesRequestSchema, "userId" | "query"> = {},
+  ): AsyncGenerator<v1.MessageHit, void> {
+    return pages(
+      (pageToken) => this.memory.searchMessages({ ...fields, ...(pageToken && { pageToken }), userId, query }),
+      (page) => page.hits,
+    );
+  }
+
+  /** What is known about the user; fields are those of ListFactsRequest. */
+  knownFacts(userId: string, fields: Fields<typeof v1.ListFactsRequestSchema, "userId"> = {}): AsyncGenerator<v1.Fact, void> {
+    return pages(
+      (pageToken) => this.facts.listFacts({ ...fields, ...(pageToken && { pageToken }), userId }),
+      (page) => page.facts,
+    );
+  }
+
+  /** Waits for background work on what is recorded, for at most so many milliseconds; whether it is done. */
+  async wait(userId: string, sessionId: string, of: v1.Watermark[] = [], timeoutMs = 10_000): Promise<boolean> {
+    const timeout = { seconds: BigInt(Math.floor(timeoutMs / 1000)), nanos: Math.round((timeoutMs % 1000) * 1e6) };
+    return (await this.work.waitForWatermark({ userId, sessionId, of, timeout })).reached;
+  }
+}
+
+/** What all pages of a list hold: call is made with "" and then with the token of each next page, when that is asked for. */
+export async function* pages<P extends { nextPageToken: string }, T>(
+  call: (pageToken: string) => Promise<P>,
+  items: (page: P) => T[],
+): AsyncGenerator<T, void> {
+  for (let token = ""; ; ) {
+    const page = await call(token);
+    yield* items(page);
+    if (!page.nextPageToken) {
+      return;
+    }
+    token = page.nextPageToken;
+  }
+}
+
+/** The URL of an address: host and port, or a URL with its scheme. */
+export function urlOf(address: string): string {
+  return /^https?:\/\//.test(address) ? address : `http://${address}`;
+}

@@ -1,0 +1,191 @@
+// The client against the built server: over gRPC as Node.js has it, and over Connect by fetch as browsers and edge runtimes do.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import {
+  AlreadyExists,
+  Client,
+  Code,
+  InvalidArgument,
+  messages,
+  NotFound,
+  type StrataError,
+  Unauthenticated,
+  Unavailable,
+  v1,
+} from "@stratamem/client";
+import { startServer } from "@stratamem/client/testing";
+import { type BuildResult, build } from "esbuild";
+import { all, newUser, serverForTests } from "./server.js";
+
+const { server, client } = serverForTests();
+
+/** What a page loads: the entry for browsers with all that it needs in one file. */
+async function bundled(platform: "browser" | "neutral"): Promise<BuildResult<{ write: false; metafile: true }>> {
+  return build({
+    stdin: {
+      contents: 'export * from "@stratamem/client"; export * as m from "@stratamem/client/messages";',
+      resolveDir: import.meta.dirname,
+    },
+    bundle: true,
+    format: "esm",
+    platform,
+    minify: true,
+    write: false,
+    metafile: true,
+    ...(platform === "neutral" && { conditions: ["edge-light"], mainFields: ["module", "main"] }),
+  });
+}
+
+interface Runtime {
+  name: string;
+  client: () => Client;
+  errors: () => { NotFound: typeof NotFound; InvalidArgument: typeof InvalidArgument; AlreadyExists: typeof AlreadyExists };
+}
+
+let page: typeof import("@stratamem/client");
+let folder = "";
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "stratamem-page-"));
+  const { outputFiles } = await bundled("browser");
+  await writeFile(join(folder, "page.mjs"), outputFiles[0]?.contents ?? "");
+  page = await import(pathToFileURL(join(folder, "page.mjs")).href);
+});
+after(() => rm(folder, { recursive: true }));
+
+const runtimes: Runtime[] = [
+  { name: "gRPC in Node.js", client, errors: () => ({ NotFound, InvalidArgument, AlreadyExists }) },
+  { name: "Connect by fetch", client: () => new page.Client(server().address) as unknown as Client, errors: () => page },
+];
+
+for (const runtime of runtimes) {
+  describe(runtime.name, () => {
+    test("what one session says is known in the next", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      const reply = await memory.record(user, "monday", [
+        { role: "user", content: "I am vegan, and I live in Porto." },
+        { role: "assistant", content: "Noted!" },
+      ]);
+      assert.equal(reply.lastSeq, 2n);
+      assert.ok(await memory.wait(user, "monday", [v1.Watermark.EXTRACTED]));
+      const facts = await all(memory.knownFacts(user));
+      assert.match(facts.map((f) => f.text).join(), /vegan/);
+      const context = await memory.buildContext(user, "friday", "What can I cook?", { render: v1.Render.OPENAI });
+      assert.match(JSON.stringify(messages.rendered(context)), /vegan/);
+      const block = await memory.recall(user, "friday", "What can I cook?");
+      assert.match(block, /^<strata-memory-[0-9a-f]{16}>\n[\s\S]*vegan[\s\S]*<\/strata-memory-[0-9a-f]{16}>$/);
+      assert.equal(await memory.recall(newUser(), "s", "What can I cook?"), "");
+    });
+
+    test("what the agent's own messages say is not recalled beside them", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      const said = [{ role: "user", content: "The ferry to Ithaca leaves at nine." }];
+      await memory.record(user, "s", said);
+      await memory.wait(user, "s", [v1.Watermark.INDEXED]);
+      assert.match(await memory.recall(user, "t", "When does the ferry leave?"), /Ithaca/);
+      assert.doesNotMatch(await memory.recall(user, "t", "When does the ferry leave?", { beside: said }), /Ithaca/);
+    });
+
+    test("lists are read page by page", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      await memory.record(
+        user,
+        "s",
+        Array.from({ length: 25 }, (_, n) => ({ role: "user", content: `line ${n}` })),
+      );
+      await memory.record(user, "t", [{ role: "user", content: "other" }]);
+      const texts = (await all(memory.messages(user, "s", { pageSize: 10 }))).map((m) => messages.textOf(m));
+      assert.deepEqual(
+        texts,
+        Array.from({ length: 25 }, (_, n) => `line ${n}`),
+      );
+      const sessions = await all(memory.sessions(user, { pageSize: 1 }));
+      assert.deepEqual(
+        sessions.map((s) => s.sessionId),
+        ["t", "s"],
+      );
+      await memory.wait(user, "s", [v1.Watermark.INDEXED]);
+      for await (const hit of memory.search(user, "line 7")) {
+        assert.equal(hit.sessionId, "s");
+        break; // no more pages are asked for
+      }
+    });
+
+    test("a failure is of its class, with the reason, the field and what it is about", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      const errors = runtime.errors();
+      await assert.rejects(memory.memory.getSession({ userId: user, sessionId: "none" }), (e: StrataError) => {
+        assert.ok(e instanceof errors.NotFound);
+        assert.match(e.reason, /_NOT_FOUND$/);
+        assert.equal(e.code, Code.NotFound);
+        assert.equal(e.name, "NotFound");
+        return true;
+      });
+      await assert.rejects(memory.record(user, "", [{ role: "user", content: "hi" }]), (e: StrataError) => {
+        assert.ok(e instanceof errors.InvalidArgument);
+        assert.equal(e.field, "session_id");
+        assert.equal(e.fields[0]?.field, "session_id");
+        assert.ok(e.fields[0]?.description);
+        return true;
+      });
+      await memory.record(user, "s", [{ role: "user", content: "a" }], { requestId: "r" });
+      await assert.rejects(memory.record(user, "s", [{ role: "user", content: "b" }], { requestId: "r" }), errors.AlreadyExists);
+    });
+
+    test("a repeated call by its request_id is the same turn", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      const first = await memory.record(user, "s", [{ role: "user", content: "a" }], { requestId: "turn-1" });
+      const again = await memory.record(user, "s", [{ role: "user", content: "a" }], { requestId: "turn-1" });
+      assert.deepEqual(again.messageIds, first.messageIds);
+      assert.ok(again.replayed);
+    });
+
+    test("a state is patched", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      await memory.record(user, "s", [], { statePatch: { step: 2, gone: null } });
+      const { session } = await memory.memory.getSession({ userId: user, sessionId: "s" });
+      assert.deepEqual(session?.state, { step: 2 });
+    });
+  });
+}
+
+test("no module of Node.js is in what browsers and edge runtimes load", async () => {
+  for (const platform of ["browser", "neutral"] as const) {
+    const { metafile } = await bundled(platform);
+    const imports = [...Object.values(metafile.inputs), ...Object.values(metafile.outputs)].flatMap((file) => file.imports);
+    assert.ok(imports.length > 20);
+    for (const i of imports) {
+      assert.doesNotMatch(i.path, /^node:|connect-node|testing\.js$/);
+      assert.ok(!i.external, `${i.path} is not in the bundle`);
+    }
+  }
+});
+
+test("the program names what is missing where there is no server", async () => {
+  const nobody = new Client("127.0.0.1:1", { retry: { attempts: 1 } });
+  await assert.rejects(nobody.record("u", "s", [{ role: "user", content: "a" }]), Unavailable);
+});
+
+test("an unknown flag is the server's own message", async () => {
+  await assert.rejects(startServer("--no-such-flag"), /did not start[\s\S]*no-such-flag/);
+});
+
+test("a server that asks for keys takes that of the client", async () => {
+  await using guarded = await startServer("--auth", "required", "--bootstrap-key");
+  assert.match(guarded.key, /^strata_/);
+  const memory = guarded.client();
+  await memory.record("ada", "s", [{ role: "user", content: "a" }]);
+  await assert.rejects(guarded.client({ key: "strata_wrong" }).record("ada", "s", [{ role: "user", content: "b" }]), Unauthenticated);
+  const fetched = new page.Client(guarded.address, { key: guarded.key });
+  assert.equal((await all(fetched.messages("ada", "s"))).length, 1);
+  memory.close();
+});

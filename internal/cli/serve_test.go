@@ -1,0 +1,21 @@
+package cli
+
+import "testing"
+
+func TestSchedulerThreads(t *testing.T) {
+	for _, c := range []struct {
+		promise                   string
+		processors, machine, want int
+	}{
+		{"each processor has another thread, for small calls beside those that compute", 2, 2, 4},
+		{"a single one too", 1, 1, 2},
+		{"no more than a few where there are many", 64, 64, 64 + mostSpareThreads},
+		{"none beyond a quota, which they would use up earlier", 2, 16, 2},
+	} {
+		t.Run(c.promise, func(t *testing.T) {
+			if got := schedulerThreads(c.processors, c.machine); got != c.want {
+				t.Errorf("%d threads for %d of %d processors, want %d", got, c.processors, c.machine, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,257 @@
+package recall
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/text/when"
+)
+
+// FactSearch asks for a user's current facts.
+type FactSearch struct {
+	User       memory.UserRef
+	Query      string
+	Categories []memory.Category // nil for all
+	MinScore   float64
+	Limit      int
+	AsOf       time.Time // zero for now
+}
+
+// FactsFound is what SearchFacts returns.
+type FactsFound struct {
+	Hits     []FactHit
+	Degraded []memory.Degradation
+	Embedder string // whose vectors ranked; "" when words alone did
+	Scored   int    // the facts the user has, superseded ones included
+}
+
+// FactHit is a fact with what its score is made of.
+type FactHit = rank.FactHit
+
+// SearchFacts finds facts by the ranking of BuildContext with the default profile's formula.
+func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, error) {
+	ctx = store.OneRequest(ctx)
+	resolved, err := s.policies.Resolve(policy.Call{})
+	if err != nil {
+		return FactsFound{}, err
+	}
+	if p.AsOf.IsZero() {
+		p.AsOf = s.now()
+	}
+	p.Query = MaskedWords(p.Query, resolved.MaskSecrets)
+	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
+	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
+	if err != nil {
+		return FactsFound{}, err
+	}
+	found, err := s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector, FactQuery: rank.FactQuery{
+		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
+		AsOf: p.AsOf, Formula: FormulaOf(resolved.Facts), Times: times,
+	}})
+	CountDegraded(s.meter, found.Degraded)
+	return FactsFound{Hits: found.Hits, Scored: found.Scored, Embedder: found.Embedder, Degraded: found.Degraded}, err
+}
+
+// FormulaOf is how a profile weighs facts.
+func FormulaOf(f policy.Facts) rank.FactFormula {
+	return rank.FactFormula{Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife}
+}
+
+// FactQuestion asks which of a user's facts are about something.
+type FactQuestion struct {
+	rank.FactQuery
+	QueryVector func() (QueryVector, []memory.Degradation) // nil to rank by words alone
+	Related     bool                                       // whether facts without the query's words must be nearer to it than unrelated ones
+	Session     memory.SessionKey                          // whose own facts are asked for too; "" for none
+}
+
+// RankedFacts are the facts that a question found, the best first.
+type RankedFacts struct {
+	Hits     []rank.FactHit
+	Sources  []rank.Match  // the messages from which the nearest facts were learnt
+	Session  []memory.Fact // current facts first said in the session, the latest first
+	Scored   int
+	waiting  int    // current facts that have no vector yet, as far as that is known here
+	Embedder string // whose vectors ranked; "" when words alone did
+	Degraded []memory.Degradation
+}
+
+// FindFacts ranks the user's facts. What is not in memory is asked for at once: the query's vector and what is near it,
+// and what the full-text view finds.
+func (s *Searcher) FindFacts(ctx context.Context, read readFacts, q FactQuestion) (RankedFacts, error) {
+	var near nearFacts
+	var matches []rank.FactMatch
+	var late []memory.Degradation
+	both, part := safegroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		near, err = s.near(part, read, q)
+		return err
+	})
+	both.Go(func() (err error) {
+		matches, late, err = s.matchFacts(part, read, q.FactQuery)
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return RankedFacts{}, err
+	}
+	q.Matched = matches
+	return s.rankFacts(ctx, q, near, late)
+}
+
+// rankFacts decides with what was found. When another call gave vectors back meanwhile that this one read, they are read
+// again.
+func (s *Searcher) rankFacts(ctx context.Context, q FactQuestion, near nearFacts, late []memory.Degradation) (RankedFacts, error) {
+	for reads := 1; ; reads++ {
+		if found, ok := near.search(q); ok {
+			found.Degraded = slices.Concat(near.late, late, waitingVectors(memory.TierVectors, found.waiting, "facts"))
+			return found, nil
+		}
+		if reads == maxReadFacts {
+			near = near.byWords("the vectors changed while they were read")
+			continue
+		}
+		if err := s.nearer(ctx, s.facts.once(ctx, near.at.user), q, &near); err != nil {
+			return RankedFacts{}, err
+		}
+	}
+}
+
+// nearFacts are a user's facts with what is known of their vectors.
+type nearFacts struct {
+	at    factsAt
+	query QueryVector // zero where words alone must do
+	floor int64       // vectors up to this number are in the view
+	similar
+	complete bool // whether those above it were read
+	late     []memory.Degradation
+}
+
+// near finds what is near the query.
+func (s *Searcher) near(ctx context.Context, read readFacts, q FactQuestion) (nearFacts, error) {
+	var out nearFacts
+	if q.QueryVector != nil {
+		out.query, out.late = q.QueryVector()
+	}
+	err := s.nearer(ctx, read, q, &out)
+	return out, err
+}
+
+// nearer reads the facts, and with a query's vector those vectors that the index lacks beside asking the view for the
+// others. A view that does not answer leaves the words.
+func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, near *nearFacts) (err error) {
+	if near.at, err = read(); err != nil || near.query.Version == 0 {
+		return err
+	}
+	near.floor = s.viewed(near.at, near.query.Version)
+	asked := *near
+	var found similar
+	var late []memory.Degradation
+	both, part := safegroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
+		return err
+	})
+	if asked.floor > 0 {
+		both.Go(func() error {
+			found, late = s.askVectors(part, asked, q.FactQuery)
+			return nil
+		})
+	}
+	err = both.Wait()
+	near.similar = found
+	if err != nil || late == nil {
+		return err
+	}
+	near.query, near.late = QueryVector{}, append(near.late, late...)
+	return nil
+}
+
+// viewed is the number up to which vectors of the version are left to the view: as far as it was told of them. 0 without
+// a view, and while it is built anew or for another version.
+func (s *Searcher) viewed(at factsAt, version int) int64 {
+	if s.factVectors == nil || at.told.Build == 0 || at.told.Version != version {
+		return 0
+	}
+	return at.told.No
+}
+
+// askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
+// nearest are chosen.
+func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []memory.Degradation) {
+	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
+		Space: store.VectorSpace{
+			View:      memory.ViewVectors,
+			Build:     near.at.told.Build,
+			Version:   near.query.Version,
+			Dimension: len(near.query.Values),
+		},
+		Scope:       near.at.scope,
+		Vector:      near.query.Values,
+		Categories:  q.Categories,
+		Exclude:     q.Exclude,
+		CurrentOnly: true,
+	})
+	s.factVectors.stale(near.at.unknown(maps.Keys(found.cosines)))
+	return found, late
+}
+
+// search ranks the facts; false when the index does not have the vectors any more that were read.
+func (n nearFacts) search(q FactQuestion) (RankedFacts, bool) {
+	x := n.at.facts
+	x.RLock()
+	defer x.RUnlock()
+	if n.query.Version != 0 {
+		if !n.complete || !x.holds(n.at.scope, n.query.Version, n.floor) {
+			return RankedFacts{}, false
+		}
+		q.Vector, q.Similar, q.Farther, q.WithWords = n.query.Values, n.cosines, n.farther, n.query.Selective
+		if q.Related {
+			q.Unrelated = n.query.Unrelated
+		}
+	}
+	found := RankedFacts{Scored: x.index.Len(), Embedder: n.query.Model}
+	// A view has all vectors up to the floor, and those of a model that is part of the program are made at once.
+	if n.query.Version != 0 && n.floor == 0 && !n.query.Selective {
+		found.waiting = x.index.WithoutVector()
+	}
+	found.Hits, found.Sources = x.index.SearchWithSources(q.FactQuery)
+	if q.Session != "" {
+		found.Session = x.index.LearntIn(q.Session)
+	}
+	return found, true
+}
+
+// byWords leaves vectors out.
+func (n nearFacts) byWords(reason string) nearFacts {
+	n.query, n.late = QueryVector{}, append(n.late, memory.Degradation{Tier: memory.TierVectors, Reason: reason})
+	return n
+}
+
+// matchFacts asks the full-text view for facts with the query's words.
+func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []memory.Degradation, error) {
+	at, err := read()
+	if err != nil || s.factTexts == nil || len(q.Terms) == 0 {
+		return nil, nil, err
+	}
+	hits, late := s.factTexts.search(ctx, store.TextSearch{
+		Scope: at.scope, Terms: q.Terms, Categories: q.Categories, CurrentOnly: true,
+	})
+	var matches []rank.FactMatch
+	seen := map[string]bool{}
+	for _, h := range hits {
+		if !seen[h.FactID] {
+			seen[h.FactID] = true
+			matches = append(matches, rank.FactMatch{ID: h.FactID, Score: h.Score})
+		}
+	}
+	s.factTexts.stale(at.unknown(maps.Keys(seen)))
+	return slices.Clip(matches), late, nil
+}

@@ -1,0 +1,5 @@
+package plan
+
+import "time"
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
