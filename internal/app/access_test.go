@@ -492,11 +492,15 @@ func wantAllowed(t *testing.T, method, kind string, allowed bool, role string, a
 // expiredKey stores a key whose time is over.
 func (h *harness) expiredKey(t *testing.T, role, user string, now time.Time) string {
 	t.Helper()
-	id := auth.MintKeyID()
-	token, hash := auth.MintToken(id)
-	k := store.Key{
-		ID: id, Tenant: auth.DefaultTenant, Role: role, UserID: user, Hash: hash, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute),
-	}
+	return h.storeKey(t, store.Key{Role: role, UserID: user, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute)})
+}
+
+// storeKey stores a key of the default tenant with a new id, and returns its token.
+func (h *harness) storeKey(t *testing.T, k store.Key) string {
+	t.Helper()
+	k.ID, k.Tenant = auth.MintKeyID(), auth.DefaultTenant
+	token, hash := auth.MintToken(k.ID)
+	k.Hash = hash
 	if err := h.store.CreateKey(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}

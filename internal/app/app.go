@@ -195,7 +195,7 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 		hosts = httpapi.LoopbackHosts()
 	}
 	return httpapi.New(httpapi.Options{
-		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
 }

@@ -15,6 +15,7 @@ import (
 // Encoder turns the records of one user, in the order of store.Exporter, into lines without keys.
 type Encoder struct {
 	scope       memory.ScopeKey
+	hashKey     memory.HashKey
 	sessions    []string                    // ids, in the order of the records
 	at          map[memory.SessionKey]int32 // in sessions
 	corrections map[string]*CorrectionRef   // by the id that the correction has among summaries
@@ -40,12 +41,16 @@ func NewEncoder() *Encoder {
 func (e *Encoder) Line(r store.Record) (Line, error) {
 	switch {
 	case r.User != nil:
-		e.scope = r.User.Scope
+		e.scope, e.hashKey = r.User.Scope, r.User.HashKey
 		return Line{User: userLine(*r.User)}, nil
 	case r.Session != nil:
 		e.at[r.Session.Key] = int32(len(e.sessions)) //nolint:gosec // a user has fewer sessions
 		e.sessions = append(e.sessions, r.Session.Ref.SessionID)
-		return Line{Session: sessionLine(*r.Session)}, nil
+		line := sessionLine(*r.Session)
+		if r.Session.HashKey != e.hashKey {
+			line.HashKey = string(r.Session.HashKey)
+		}
+		return Line{Session: line}, nil
 	case r.Turn != nil:
 		t, err := e.turn(*r.Turn)
 		return Line{Turn: t}, err

@@ -32,6 +32,11 @@ func UserExists(u memory.UserRef) error {
 // ImportGone refuses what is added to an import that was ended or given up.
 func ImportGone() error { return Contention("the import was ended or given up") }
 
+// ImportTargetGone refuses what was to go to a user who was erased meanwhile.
+func ImportTargetGone() error {
+	return Contention("the user was erased while the import was under way, and nothing of it is kept")
+}
+
 // SessionNotFound is the error for a session that the user does not have.
 func SessionNotFound(ref memory.SessionRef) error {
 	return &memory.Error{

@@ -317,7 +317,7 @@ func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]stor
 		in     *mongo.Collection
 		field  string
 		filter bson.D
-	}{{s.users, "tenant", eq("ended", nil, "tenant", eq("$ne", importTenant))}, {s.apiKeys, "tenant", bson.D{}}, {s.tenants, "_id", bson.D{}}} {
+	}{{s.users, "tenant", eq("ended", nil, "tenant", eq("$ne", store.ImportTenant))}, {s.apiKeys, "tenant", bson.D{}}, {s.tenants, "_id", bson.D{}}} {
 		var some []string
 		if err := of.in.Distinct(ctx, of.field, of.filter).Decode(&some); err != nil {
 			return nil, s.failed("list tenants", err)
