@@ -498,9 +498,9 @@ func TestAuditRetention(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	h := startOn(t, path, func(c *config.Config) { c.AuditRetention = 0 })
 	var entries []store.AuditEntry
-	for n, age := range []time.Duration{500, 401, 399, 1} {
+	for n, days := range []int{500, 401, 399, 1} {
 		entries = append(entries, store.AuditEntry{
-			ID: fmt.Sprint(n), Time: time.Now().Add(-age * 24 * time.Hour), Tenant: "default", Call: "UserService/EraseUser", Outcome: "OK",
+			ID: fmt.Sprint(n), Time: time.Now().AddDate(0, 0, -days), Tenant: "default", Call: "UserService/EraseUser", Outcome: "OK",
 		})
 	}
 	if err := h.store.AddAuditEntries(h.ctx, entries); err != nil {

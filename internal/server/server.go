@@ -143,8 +143,8 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary, withWellFormed,
-			withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
 		grpc.StreamInterceptor(a.streams(calls, g, trail, meterOf(o))),
 	}
 	if o.Traces != nil {

@@ -180,7 +180,10 @@ func useAudit(t *testing.T, s store.Audit) {
 	t.Helper()
 	mustAudit(t, s, auditEntry(1, nil), auditEntry(2, func(e *store.AuditEntry) { e.User = memory.KeyedHash{1} }))
 	for _, q := range []store.AuditQuery{
-		{}, {User: memory.KeyedHash{1}}, {Before: &store.AuditCursor{Time: minute(9), ID: "x"}}, {From: noon, Until: minute(9)},
+		{},
+		{User: memory.KeyedHash{1}},
+		{Before: &store.AuditCursor{Time: minute(9), ID: "x"}},
+		{From: noon, Until: minute(9)},
 		{Principal: "key:abc", Call: "c", Outcome: "OK", Session: memory.KeyedHash{1}, Request: memory.KeyedHash{1}},
 		{User: memory.KeyedHash{1}, Session: memory.KeyedHash{1}, From: noon, Before: &store.AuditCursor{Time: minute(9), ID: "x"}},
 	} {
