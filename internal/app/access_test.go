@@ -261,6 +261,9 @@ func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 		if o.issuer != nil {
 			o.issuer.use(c)
 		}
+		if o.change != nil {
+			o.change(c)
+		}
 	}
 	if o.backends {
 		h = onBackends(t, change).harness
@@ -273,6 +276,7 @@ func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 type appOptions struct {
 	backends bool
 	issuer   *issuer // whose tokens count too; nil for none
+	change   func(*config.Config)
 }
 
 func (d *desk) ask(method string, req, into proto.Message) {

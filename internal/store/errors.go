@@ -24,7 +24,8 @@ func UserNotFound(u memory.UserRef) error {
 func UserExists(u memory.UserRef) error {
 	return &memory.Error{
 		Kind: memory.KindExists, Reason: memory.ReasonUserExists,
-		Message:  "the user " + u.UserID + " exists: nothing was imported; import under another user id, or erase the user before",
+		Message: "the user " + u.UserID + " exists: nothing was imported; import under another user id, say by on_conflict what becomes of " +
+			"what is there, or erase the user before",
 		Metadata: map[string]string{"user_id": u.UserID},
 	}
 }

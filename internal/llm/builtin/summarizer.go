@@ -108,7 +108,7 @@ const answeredFactor = 0.6
 func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
 	add := func(s summary.Said, a asksHow) { out, asks = append(out, s), append(asks, a) }
 	for i, s := range said {
-		short, talk := isShortAnswer(said, i), promptinjection.IsPleasantry(s.Text)
+		short, talk := isShortAnswer(said, i), promptinjection.IsPleasantry(s.Text) || s.Role == memory.RoleAssistant && !s.Tool && summary.Acknowledges(s.Text)
 		switch {
 		case s.Line < 0:
 			add(s, asksNothing)
@@ -242,7 +242,7 @@ const mostRepeated = 3
 func isOpen(said []summary.Said, at int) bool {
 	asked := said[at]
 	for i, s := range said[at+1:] {
-		echo := s.Role == memory.RoleAssistant && (promptinjection.IsPleasantry(s.Text) || isEcho(said, at+1+i))
+		echo := s.Role == memory.RoleAssistant && (summary.Acknowledges(s.Text) || isEcho(said, at+1+i))
 		if s.Who != asked.Who && !(asked.Role == memory.RoleUser && echo) {
 			return false
 		}
