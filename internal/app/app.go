@@ -149,7 +149,10 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.indexer = indexing.NewIndexer(
-		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
+		indexing.IndexerOptions{
+			Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Busy: func() bool { return a.server.Busy() },
+		},
 	)
 	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {

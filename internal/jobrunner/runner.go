@@ -268,16 +268,15 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 // serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	ctx = limits.ForTenant(ctx, t.Tenant)
-	began := r.journal.now()
+	rests := worker.NewRests(r.o.Busy)
+	rests.Begin()
 	var out outcome
 	err := safegroup.Contain(func() (err error) {
 		out, err = r.run(ctx, t, asked)
 		return err
 	})
 	r.journal.logError(ctx, "background work", err)
-	if r.o.Busy != nil && r.o.Busy() {
-		worker.Pause(ctx, r.journal.now().Sub(began))
-	}
+	rests.Between(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
