@@ -96,11 +96,16 @@ func TestCommandsRun(t *testing.T) {
 	repository := t.TempDir()
 	models := scriptedModels(t)
 	run(t, "..", nil, "git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents -t "+repository)
-	run(t, repository, nil, "make build tools && python3 -m venv .venv")
+	run(t, repository, nil, "make build tools && python3 -m venv .venv && "+frameworksOfClients)
 	for _, path := range pages(t) {
 		t.Run(path, func(t *testing.T) { follow(t, repository, path, models) })
 	}
 }
+
+// frameworksOfClients has the environment of the pages find the frameworks that the Python client is tested with, so that pip fetches
+// only what the pages want beside them.
+const frameworksOfClients = `"$(clients/python/venv.sh)" -c 'import site; print(site.getsitepackages()[0])' ` +
+	`>"$(echo .venv/lib/python3*/site-packages)/frameworks.pth"`
 
 // scriptedModels starts a model for the programs of the pages, by the protocols of OpenAI and of Gemini, and returns the variables by which
 // their SDKs find it. It fails where it is asked what to cook without being told that the user is vegan, as the pages promise.

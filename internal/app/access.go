@@ -22,7 +22,7 @@ func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
 	}
 	a.access = service.NewAccess(service.AccessOptions{
 		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: policies.Known,
-		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.cfg.Unpriced(),
+		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.models.own.unpriced, CheckModels: a.models.own.Check,
 		EraseTenants: a.newTenantEraser(),
 	})
 	if a.cfg.BootstrapKey {

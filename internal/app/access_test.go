@@ -260,6 +260,9 @@ func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 		if o.issuer != nil {
 			o.issuer.use(c)
 		}
+		if o.change != nil {
+			o.change(c)
+		}
 	}
 	if o.backends {
 		h = onBackends(t, change).harness
@@ -272,6 +275,7 @@ func openDesk(t *testing.T, o appOptions) (*desk, *harness) {
 type appOptions struct {
 	backends bool
 	issuer   *issuer // whose tokens count too; nil for none
+	change   func(*config.Config)
 }
 
 func (d *desk) ask(method string, req, into proto.Message) {
@@ -491,11 +495,15 @@ func wantAllowed(t *testing.T, method, kind string, allowed bool, role string, a
 // expiredKey stores a key whose time is over.
 func (h *harness) expiredKey(t *testing.T, role, user string, now time.Time) string {
 	t.Helper()
-	id := auth.MintKeyID()
-	token, hash := auth.MintToken(id)
-	k := store.Key{
-		ID: id, Tenant: auth.DefaultTenant, Role: role, UserID: user, Hash: hash, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute),
-	}
+	return h.storeKey(t, store.Key{Role: role, UserID: user, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute)})
+}
+
+// storeKey stores a key of the default tenant with a new id, and returns its token.
+func (h *harness) storeKey(t *testing.T, k store.Key) string {
+	t.Helper()
+	k.ID, k.Tenant = auth.MintKeyID(), auth.DefaultTenant
+	token, hash := auth.MintToken(k.ID)
+	k.Hash = hash
 	if err := h.store.CreateKey(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}

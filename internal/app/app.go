@@ -140,7 +140,8 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.newLimits(recorder, verifiers)
-	a.models = newModels(a.cfg, recorder, a.limits.budget)
+	a.models = newModels(a.cfg, recorder, a.limits)
+	a.limits.asks = a.models.own.asksForSummaries
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
 		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
@@ -193,7 +194,7 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 		hosts = httpapi.LoopbackHosts()
 	}
 	return httpapi.New(httpapi.Options{
-		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout,
+		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
 }
@@ -261,14 +262,18 @@ func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Opt
 	}
 	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies.WorkOf, Meter: meter, Log: a.log, Workers: a.cfg.Workers, Failpoints: opts.Failpoints, Sweep: opts.Sweep,
+		Policies: policies.WorkOf, Tenants: a.models.own, Meter: meter, Log: a.log, Workers: a.cfg.Workers,
+		Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
 		Now:     a.store.Now,
 	}
 	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {
 		// What is built in works on this machine: with four workers Record took twice as long.
-		o.Workers, o.Busy = 1, func() bool { return a.server.Busy() }
+		o.Busy = func() bool { return a.server.Busy() }
+		if len(a.cfg.TenantHosts.List()) == 0 && a.cfg.ChatBaseURL == "" { // no tenant has others
+			o.Workers = 1
+		}
 	}
 	return jobrunner.NewRunner(o), nil
 }
@@ -368,6 +373,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
 		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels:    compact,
+		OwnModel:         a.models.own.compactModel,
 		Extractive:       builtin.Summarizer{},
 		Vectors:          a.stores.vectors,
 		Texts:            a.stores.texts,

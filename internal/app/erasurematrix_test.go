@@ -3,7 +3,9 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -56,7 +58,7 @@ func TestDeletionMatrix(t *testing.T) {
 	cells := 0
 	for _, set := range []storeSet{embedded, onMongoDB, onThree} {
 		for d, door := range doors {
-			if set == embedded && door == doorReplica {
+			if set == embedded && (door == doorReplica || door == doorLate) {
 				continue // one process has the file
 			}
 			n := len(matrixCells(set, d))
@@ -94,9 +96,16 @@ const (
 	doorReplica    door = "another server with warm caches"
 	doorRestart    door = "a restart"
 	doorRestore    door = "a backup of before, restored"
+	doorImporting  door = "an import that was under way"
+	doorSkip       door = "a file of before, imported beside"
+	doorOverwrite  door = "a file of before, imported over"
+	doorLate       door = "two servers that write late"
 )
 
-var doors = []door{doorExtraction, doorRequest, doorResend, doorJournal, doorReindex, doorReplica, doorRestart, doorRestore}
+var doors = []door{
+	doorExtraction, doorRequest, doorResend, doorJournal, doorReindex, doorReplica, doorRestart, doorRestore,
+	doorImporting, doorLate, doorSkip, doorOverwrite,
+}
 
 // What is deleted.
 type deletion string
@@ -166,6 +175,8 @@ func (c deletionCell) brings(by door) bool {
 		return c.what == theSession || c.what == wholeUser
 	case doorResend:
 		return c.what == theSession || c.what == wholeUser || c.what == thePopped
+	case doorSkip, doorOverwrite: // an import that is begun after the user was erased is a new life
+		return c.what == wholeUser
 	}
 	return false
 }
@@ -204,6 +215,8 @@ type matrix struct {
 	truth   store.PrimaryStore
 	gate    gate                  // answers that are in the journal wait at it
 	backup  map[string][]bson.Raw // of MongoDB, by collection; that of SQLite is a file
+
+	importing sync.Mutex // of a server, which takes one file at a time
 
 	mu       sync.Mutex
 	withheld map[string]chan struct{} // by the word: questions about it that are in flight wait until it is closed
@@ -269,7 +282,7 @@ func newMatrix(t *testing.T, set storeSet, by door, cells []deletionCell) *matri
 	case embedded:
 	}
 	m.serve(t)
-	if by == doorReplica {
+	if by == doorReplica || by == doorLate {
 		m.serve(t)
 	}
 	return m
@@ -284,7 +297,7 @@ func newName(t *testing.T) string {
 func (m *matrix) serve(t *testing.T) {
 	t.Helper()
 	o := app.Options{Sweep: 2 * time.Second, Failpoints: func(point string) {
-		if point == jobrunner.FailpointAfterAnswer {
+		if point == jobrunner.FailpointAfterAnswer && m.door != doorLate {
 			m.gate.pass()
 		}
 	}}
@@ -293,6 +306,9 @@ func (m *matrix) serve(t *testing.T) {
 	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
 		s = newForgetful(s)
 		m.truth = s
+		if m.door == doorLate {
+			return lateStore{s, &m.gate}
+		}
 		return s
 	}
 	m.servers = append(m.servers, startWith(t, m.data, o, func(c *config.Config) {
@@ -372,6 +388,7 @@ type told struct {
 	deletionCell
 	requests []*memoryv1.RecordRequest
 	factID   string         // of the fact that is deleted
+	file     string         // of the user before, where it is imported again
 	job      *memoryv1.Job  // that deletes the rest; nil where a fact was deleted
 	erasure  memory.Erasure // as it is stored
 }
@@ -621,7 +638,11 @@ func (m *matrix) run(t *testing.T) {
 	switch m.door {
 	case doorRestore:
 		m.backUp(t)
-	case doorJournal:
+	case doorSkip, doorOverwrite, doorImporting:
+		for _, c := range all { // a server writes one at a time
+			c.file = must(m.first().export(t, c.user()))(t)
+		}
+	case doorJournal, doorLate:
 		m.gate.close()
 		each(all, func(c *told) {
 			says := strings.TrimSuffix(c.says(), ".") + " truly."
@@ -635,6 +656,9 @@ func (m *matrix) run(t *testing.T) {
 		})
 	}
 	each(all, func(c *told) {
+		if m.door == doorImporting {
+			defer m.beginImport(t, c)()
+		}
 		m.delete(t, c)
 		m.unseen(t, "right after", c)
 	})
@@ -690,8 +714,69 @@ func (m *matrix) open(t *testing.T, all []*told) {
 	case doorRestore:
 		m.restore(t)
 		each(all, func(c *told) { m.unseen(t, "right after the restore", c) })
-	case doorExtraction, doorJournal, doorReplica: // goOn and release do it
+	case doorSkip, doorOverwrite:
+		rule := map[door]memoryv1.OnConflict{doorSkip: skip, doorOverwrite: overwrite}[m.door]
+		for _, c := range all {
+			must(m.first().merged(m.first().ctx, c.user(), c.file, 1<<20, rule))(t)
+		}
+		each(all, func(c *told) {
+			if !c.brings(m.door) {
+				m.unseen(t, "right after the import", c)
+			}
+		})
+	case doorExtraction, doorJournal, doorReplica, doorLate, doorImporting: // goOn and release do it
 	}
+}
+
+// beginImport begins to import the user's file of before, one at a time as servers take them, and returns what ends it.
+func (m *matrix) beginImport(t *testing.T, c *told) (end func()) {
+	t.Helper()
+	m.importing.Lock()
+	rule := []memoryv1.OnConflict{skip, overwrite}[c.no%2]
+	stream := must(m.first().users().ImportUser(m.first().ctx))(t)
+	send := func(part string) {
+		t.Helper()
+		err := stream.Send(&memoryv1.ImportUserRequest{UserId: c.user(), OnConflict: rule, Chunk: []byte(part)})
+		if err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+	send(c.file[:len(c.file)/2])
+	eventually(t, "an import under way", func() bool {
+		return len(must(m.truth.StaleImports(m.first().ctx, time.Now().Add(time.Hour), 1))(t)) > 0
+	})
+	return func() {
+		defer m.importing.Unlock()
+		send(c.file[len(c.file)/2:])
+		_, err := stream.CloseAndRecv()
+		if err != nil && (c.what != wholeUser || status.Code(err) != codes.Aborted) {
+			t.Errorf("%s: the import: %v", c, err)
+		}
+		m.unseen(t, "right after the import", c)
+	}
+}
+
+// lateStore is a primary store whose background writes wait at a gate.
+type lateStore struct {
+	store.PrimaryStore
+	gate *gate
+}
+
+func (s lateStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
+	if w.JobID != "" {
+		s.gate.pass()
+	}
+	return s.PrimaryStore.ApplyFacts(ctx, w)
+}
+
+func (s lateStore) PutNode(ctx context.Context, w store.NodeWrite) error {
+	s.gate.pass()
+	return s.PrimaryStore.PutNode(ctx, w)
+}
+
+func (s lateStore) PutSegment(ctx context.Context, p store.SegmentWrite) (int64, error) {
+	s.gate.pass()
+	return s.PrimaryStore.PutSegment(ctx, p)
 }
 
 // backUp keeps what the primary store holds at one instant.

@@ -29,6 +29,9 @@ func TestTheDeletionMatrixSeesWhatIsForgotten(t *testing.T) {
 		{"journal", "over_SQLite,_answers", "in the end shows it"},
 		{"ledger", "over_SQLite,_a_backup_of_before", "right after the restore shows it"},
 		{"summary", "over_SQLite,_a_restart", "Summary right after shows it"},
+		{"erased sessions", "over_SQLite,_a_file_of_before,_imported_beside", "right after the import shows it"},
+		{"erased sessions", "over_SQLite,_an_import_that_was_under_way", "right after the import shows it"},
+		{"erased messages", "over_SQLite,_a_file_of_before,_imported_over", "right after the import shows it"},
 		{"message ids", "over_SQLite,_the_same_messages", "in the end shows it"},
 		{"request ids", "over_SQLite,_the_same_request", "in the end shows it"},
 		{"views of vectors", "over_MongoDB,_Milvus.*views", "views hold"},
@@ -73,6 +76,31 @@ func (f *forgetful) BeginErasure(ctx context.Context, p store.ErasureStart) (mem
 		p.Kind, p.Seqs = memory.EraseMessages, nil
 	}
 	return f.PrimaryStore.BeginErasure(ctx, p)
+}
+
+// AdoptSession takes what comes for something that was begun after every erasure.
+func (f *forgetful) AdoptSession(ctx context.Context, p store.Adoption) (store.Adopted, error) {
+	if f.what == "erased sessions" {
+		p.Session.CreateTime = p.Session.CreateTime.AddDate(100, 0, 0)
+	}
+	return f.PrimaryStore.AdoptSession(ctx, p)
+}
+
+// ListErasures is what an import asks before it overwrites a session.
+func (f *forgetful) ListErasures(ctx context.Context, q store.ErasureQuery) ([]memory.Erasure, error) {
+	all, err := f.PrimaryStore.ListErasures(ctx, q)
+	if f.what == "erased messages" && q.Session != "" {
+		all = all[:min(len(all), q.Limit-1)]
+	}
+	return all, err
+}
+
+// Hidden is what an import asks too.
+func (f *forgetful) Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error) {
+	if f.what == "erased messages" {
+		return memory.Hidden{}, nil
+	}
+	return f.PrimaryStore.Hidden(ctx, user)
 }
 
 // UserOfScope is what replaying the ledger begins with.

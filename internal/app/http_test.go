@@ -561,6 +561,16 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a value that an enum has not is refused with those it has", func(t *testing.T) {
+		for body, want := range map[string]string{
+			`{"messages":[{"role":"user","text":"hi"}]}`: `role takes ROLE_SYSTEM, ROLE_DEVELOPER, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL`,
+			`{"messages":[{"extract":"no"}]}`:            `extract takes EXTRACT_MODE_`,
+		} {
+			if _, _, reply := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:record", body, asJSON); !strings.Contains(reply, want) {
+				t.Errorf("%s: %s, want %s", body, reply, want)
+			}
+		}
+	})
 	t.Run("a post without a body is one of an empty request", func(t *testing.T) {
 		if code, _, body := h.overHTTP(t, http.MethodPost, "/v1/history:countTokens", "", asJSON); code != http.StatusOK {
 			t.Errorf("%d %s", code, body)

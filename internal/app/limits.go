@@ -19,7 +19,7 @@ type limiting struct {
 	rates    *limits.Rates
 	budget   *limits.Budget
 	messages *limits.Messages
-	asks     bool // whether background summaries ask a model that costs something
+	asks     func(ctx context.Context, tenant string) (bool, error) // whether a tenant's summaries ask a model that costs something
 }
 
 // newLimits makes it. Callers are verified by what verifies, whose tenants are those that limits are read of.
@@ -32,7 +32,6 @@ func (a *App) newLimits(recorder *telemetry.Recorder, verifies auth.Verifier) {
 			Book: book, Store: a.store, Price: a.price, Meter: recorder, Now: a.store.Now, Log: a.log,
 		}),
 		messages: limits.NewMessages(book, a.store, recorder, a.store.Now),
-		asks:     a.cfg.SummaryModel != "",
 	}
 }
 
@@ -59,8 +58,8 @@ func (l limiting) Reserve(ctx context.Context, user memory.UserRef, n int) (*sto
 
 // Check implements service.Tenancy.
 func (l limiting) Check(ctx context.Context, tenant string) error {
-	if !l.asks {
-		return nil
+	if asks, err := l.asks(ctx, tenant); err != nil || !asks {
+		return err
 	}
 	return l.budget.Check(ctx, tenant)
 }

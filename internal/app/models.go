@@ -29,14 +29,18 @@ type models struct {
 	cfg    config.Config
 	meter  *telemetry.Recorder
 	budget llm.Budget
+	own    *tenantModels
 	table  func() (*static.Embedder, error) // opened by the first call
 
 	mu      sync.Mutex
 	closers []func()
 }
 
-func newModels(cfg config.Config, meter *telemetry.Recorder, budget llm.Budget) *models {
-	return &models{cfg: cfg, meter: meter, budget: budget, table: sync.OnceValues(static.Open)}
+func newModels(cfg config.Config, meter *telemetry.Recorder, limits limiting) *models {
+	m := &models{cfg: cfg, meter: meter, budget: limits.budget, table: sync.OnceValues(static.Open)}
+	m.own = newTenantModels(cfg, limits.tenants, m.chatAt)
+	m.opened(m.own.close)
+	return m
 }
 
 // providers are the models that the configuration names.
@@ -49,13 +53,13 @@ func providers(cfg config.Config) telemetry.Providers {
 	}
 }
 
-// summarizer returns the configured chat model, else the built-in one.
+// summarizer returns the tenant's chat model, the configured one, or the built-in one.
 func (m *models) summarizer() (jobrunner.Summarizer, error) {
 	if m.cfg.SummaryModel == "" {
-		return builtin.Summarizer{}, nil
+		return summarizerOf{m.own, builtin.Summarizer{}}, nil
 	}
 	chat, err := m.chat(m.cfg.SummaryModel)
-	return llm.Prompted{Summaries: chat}, err
+	return summarizerOf{m.own, llm.Prompted{Summaries: chat}}, err
 }
 
 // compactModels are the chat models that policies for histories may have asked, by name; the server's own is also "".
@@ -74,26 +78,42 @@ func (m *models) compactModels() (map[string]service.CompactModel, error) {
 	return all, nil
 }
 
-// extractor returns the configured chat model, else the built-in one.
+// extractor returns the tenant's chat model, the configured one, or the built-in one.
 func (m *models) extractor() (jobrunner.Extractor, error) {
 	if m.cfg.ExtractionModel == "" {
-		return builtin.Extractor{}, nil
+		return extractorOf{m.own, builtin.Extractor{}}, nil
 	}
 	chat, err := m.chat(m.cfg.ExtractionModel)
-	return llm.Prompted{Extraction: chat}, err
+	return extractorOf{m.own, llm.Prompted{Extraction: chat}}, err
 }
 
+// chat opens a model of the server's endpoint, for as long as the server runs.
 func (m *models) chat(model string) (llm.Chat, error) {
-	chat, err := openai.New(openai.Options{Model: model, Endpoint: openai.Endpoint{
-		BaseURL: m.cfg.ChatBaseURL, Key: openai.NewKey(m.cfg.ChatAPIKey.Reveal()), Timeout: m.cfg.ChatTimeout,
+	chat, closeChat, err := m.chatAt(chatEndpoint{model: model, baseURL: m.cfg.ChatBaseURL, key: m.cfg.ChatAPIKey})
+	if err != nil {
+		return nil, err
+	}
+	m.opened(closeChat)
+	return chat, nil
+}
+
+// chatEndpoint is where a chat model is.
+type chatEndpoint struct {
+	model, baseURL string
+	key            config.Secret
+}
+
+// chatAt opens a chat model. Its circuit and its bound of calls at once are its own.
+func (m *models) chatAt(e chatEndpoint) (_ llm.Chat, closeChat func(), _ error) {
+	chat, err := openai.New(openai.Options{Model: e.model, Endpoint: openai.Endpoint{
+		BaseURL: e.baseURL, Key: openai.NewKey(e.key.Reveal()), Timeout: m.cfg.ChatTimeout,
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("open chat model %s: %w", model, err)
+		return nil, nil, fmt.Errorf("open chat model %s: %w", e.model, err)
 	}
-	m.opened(chat.Close)
 	metered := llm.WithMeter(chat, m.meter, time.Now)
 	limited := llm.WithLimit(llm.WithBreaker(metered, llm.BreakerOptions{}), m.cfg.ChatConcurrency)
-	return llm.WithBudget(limited, m.budget, model), nil
+	return llm.WithBudget(limited, m.budget, e.model), chat.Close, nil
 }
 
 // vectorCache is about how much memory the vectors of texts that were embedded lately take.

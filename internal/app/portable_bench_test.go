@@ -50,7 +50,7 @@ func BenchmarkPortable(b *testing.B) {
 			b.Fatal(err)
 		}
 		measure(b, "import", n, func() error {
-			_, err := porter.Import(b.Context(), ref, in)
+			_, err := porter.Import(b.Context(), ref, 0, in)
 			return err
 		})
 		measure(b, "export", n, func() error { return porter.Export(b.Context(), ref, io.Discard) })

@@ -44,13 +44,18 @@ func (h *harness) export(t testing.TB, user string) (string, error) {
 
 // imported imports a file in chunks of so many bytes.
 func (h *harness) imported(ctx context.Context, user, file string, size int) (*memoryv1.ImportUserResponse, error) {
+	return h.merged(ctx, user, file, size, memoryv1.OnConflict_ON_CONFLICT_UNSPECIFIED)
+}
+
+// merged imports a file by a rule for a user who is there.
+func (h *harness) merged(ctx context.Context, user, file string, size int, rule memoryv1.OnConflict) (*memoryv1.ImportUserResponse, error) {
 	stream, err := h.users().ImportUser(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for first := true; first || len(file) > 0; first = false {
 		n := min(size, len(file))
-		err := stream.Send(&memoryv1.ImportUserRequest{UserId: user, Chunk: []byte(file[:n])})
+		err := stream.Send(&memoryv1.ImportUserRequest{UserId: user, OnConflict: rule, Chunk: []byte(file[:n])})
 		if errors.Is(err, io.EOF) { // the reply says why
 			break
 		}

@@ -8,33 +8,10 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/boundtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
-
-// endsAfter is a context that ends when it has been looked at so many times.
-type endsAfter struct {
-	context.Context
-	looks, after int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks++; c.looks > c.after {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// counted counts how often it is asked.
-type counted struct {
-	tokens.Counter
-	asked *int
-}
-
-func (c counted) Cost(s string) int64 {
-	*c.asked++
-	return c.Counter.Cost(s)
-}
 
 func TestAssemblyEndsWithItsContext(t *testing.T) {
 	counter, err := tokens.ByName("o200k_base")
@@ -42,7 +19,7 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(asked *int) assembly.Input {
-		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: counted{counter, asked}, Render: assembly.RenderText}
+		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: boundtest.Counter{Counter: counter, Asked: asked}, Render: assembly.RenderText}
 		in.Policy.Sections.Recent, in.Policy.RecentN = true, 1000
 		for i := range 1000 {
 			in.LastSeq++
@@ -59,13 +36,13 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 	for name, after := range map[string]int{"at once": 0, "while the tail is priced": 100} {
 		t.Run(name, func(t *testing.T) {
 			part = 0
-			ctx := &endsAfter{Context: t.Context(), after: after}
+			ctx := boundtest.Ending(t.Context(), after)
 			out, err := assembly.AssembleWithin(ctx, in(&part))
 			if !errors.Is(err, context.DeadlineExceeded) || out.Rendering != "" || len(out.Sections) > 0 {
 				t.Errorf("%d sections and %v, want none and the context's error", len(out.Sections), err)
 			}
-			if ctx.looks > after+20 || part*4 > whole {
-				t.Errorf("it went on for %d looks and counted %d of %d texts", ctx.looks-after, part, whole)
+			if ctx.Beyond() > 20 || part*4 > whole {
+				t.Errorf("it went on for %d looks and counted %d of %d texts", ctx.Beyond(), part, whole)
 			}
 		})
 	}

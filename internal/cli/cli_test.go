@@ -199,7 +199,7 @@ func TestHighlightsCountCodePoints(t *testing.T) {
 
 func TestTablesFitTheTerminalByCells(t *testing.T) {
 	var out bytes.Buffer
-	r := &run{env: Env{Width: 40}}
+	r := &run{printer: printer{env: Env{Width: 40}}}
 	r.table(&out, slices.Concat(whole.columns("who"), cut.columns("text")), [][]string{{"아다", strings.Repeat("한국어 ", 20)}, {"ada", "short"}})
 	lines := strings.Split(out.String(), "\n")
 	if !strings.HasPrefix(lines[1], "아다  한국어") || !strings.HasPrefix(lines[2], "ada   short") || !strings.HasSuffix(lines[1], "…") {

@@ -206,6 +206,11 @@ func itemsOf(reply *memoryv1.BuildContextResponse, kind memoryv1.SectionKind) []
 // why names the terms that found a message with what each adds, then what multiplies their sum.
 func why(e *memoryv1.Explanation) string {
 	var words []string
+	for _, a := range e.GetArms() {
+		if a.GetArm() != lexicalArm { // that one's terms say more
+			words = append(words, fmt.Sprintf("%s #%d", oneLine(a.GetArm()), a.GetRank()))
+		}
+	}
 	for _, t := range e.GetTerms() {
 		words = append(words, fmt.Sprintf("%s %.2f", oneLine(t.GetTerm()), t.GetScore()))
 	}
@@ -216,6 +221,9 @@ func why(e *memoryv1.Explanation) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// lexicalArm is the name of the arm that finds by words.
+const lexicalArm = "lexical"
 
 // selectionName returns why something is in a context, such as "fill: stated".
 func selectionName(s memoryv1.Selection) string {

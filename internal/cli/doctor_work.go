@@ -83,7 +83,7 @@ func checkMetrics(ctx context.Context, cfg config.Loaded) []finding {
 	}
 	all, err := fetchMetrics(ctx, cfg.MetricsListen)
 	if err != nil {
-		return []finding{named("metrics", warn(err.Error(), "give the doctor the server's metrics-listen, or turn it on there"))}
+		return []finding{named("metrics", warn(err.Error(), "name the one of the server, which it prints when it starts, with --metrics-listen, or turn it on there"))}
 	}
 	m := measured(all)
 	return []finding{

@@ -218,11 +218,11 @@ func (j *importJob) finish(err error) error {
 	case "table":
 		fmt.Fprintf(
 			j.env.Stdout,
-			"%d lines: %d messages stored, %d known already, %d lines failed\n",
-			counts.Lines,
-			counts.Stored,
+			"%s: %s stored, %d known already, %s failed\n",
+			counted(int64(counts.Lines), "line"),
+			counted(int64(counts.Stored), "message"),
 			counts.Skipped,
-			counts.Failed,
+			counted(int64(counts.Failed), "line"),
 		)
 	}
 	if err == nil && counts.Failed > 0 {

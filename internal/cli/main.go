@@ -92,7 +92,7 @@ func Main(ctx context.Context, args []string, env Env) (code int) {
 	if err != nil {
 		return fail(env, usageError{err})
 	}
-	return fail(env, kctx.Run(&run{ctx: ctx, env: env, options: cli.options, kong: kctx}))
+	return fail(env, kctx.Run(&run{ctx: ctx, kong: kctx, printer: printer{env: env, options: cli.options}}))
 }
 
 func newParser(cli *root, env Env) (*kong.Kong, error) {

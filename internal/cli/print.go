@@ -31,7 +31,13 @@ func (p palette) green(s string) string  { return p.paint("32", s) }
 func (p palette) yellow(s string) string { return p.paint("33", s) }
 func (p palette) cyan(s string) string   { return p.paint("36", s) }
 
-func (r *run) palette() palette { return r.env.color(r.env.StdoutTerminal) }
+// printer prints what a command found, in the form that its options ask for.
+type printer struct {
+	env Env
+	options
+}
+
+func (p *printer) palette() palette { return p.env.color(p.env.StdoutTerminal) }
 
 // views are the forms of one result for people and for scripts.
 type views struct {
@@ -40,43 +46,43 @@ type views struct {
 }
 
 // show prints a reply on stdout in the form that was asked for.
-func (r *run) show(reply proto.Message, v views) error {
-	switch r.Output {
+func (p *printer) show(reply proto.Message, v views) error {
+	switch p.Output {
 	case "json":
-		return r.showJSON(reply)
+		return p.showJSON(reply)
 	case "quiet":
-		v.quiet(r.env.Stdout)
+		v.quiet(p.env.Stdout)
 	default:
-		v.table(r.env.Stdout)
+		v.table(p.env.Stdout)
 	}
 	return nil
 }
 
 // showJSON prints a reply as protobuf's JSON with the names of the proto files.
-func (r *run) showJSON(reply proto.Message) error {
+func (p *printer) showJSON(reply proto.Message) error {
 	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(reply)
 	if err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}
-	return r.showRaw(raw)
+	return p.showRaw(raw)
 }
 
 // showValue prints a value of the program's own as JSON.
-func (r *run) showValue(v any) error {
+func (p *printer) showValue(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
 	}
-	return r.showRaw(raw)
+	return p.showRaw(raw)
 }
 
-func (r *run) showRaw(raw []byte) error {
+func (p *printer) showRaw(raw []byte) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		return fmt.Errorf("indent JSON: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err := r.env.Stdout.Write(b.Bytes())
+	_, err := p.env.Stdout.Write(b.Bytes())
 	return err
 }
 

@@ -42,21 +42,21 @@ const (
 )
 
 // width is how many columns a table may have; 0 for no limit.
-func (r *run) width() int {
-	if r.Wide {
+func (p *printer) width() int {
+	if p.Wide {
 		return 0
 	}
-	return cmp.Or(r.env.Width, defaultWidth)
+	return cmp.Or(p.env.Width, defaultWidth)
 }
 
 // table prints rows under a head, so that they fit the terminal.
-func (r *run) table(w io.Writer, columns []column, rows [][]string) {
-	writeTable(w, columns, rows, r.width())
+func (p *printer) table(w io.Writer, columns []column, rows [][]string) {
+	writeTable(w, columns, rows, p.width())
 }
 
 // fields prints names with their values, whole: a long value goes on in the next line.
-func (r *run) fields(w io.Writer, rows [][]string) {
-	r.table(w, slices.Concat(whole.columns("field"), wrapped.columns("value")), rows)
+func (p *printer) fields(w io.Writer, rows [][]string) {
+	p.table(w, slices.Concat(whole.columns("field"), wrapped.columns("value")), rows)
 }
 
 func writeTable(w io.Writer, columns []column, rows [][]string, width int) {

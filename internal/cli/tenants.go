@@ -43,6 +43,7 @@ func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
 				{"tenant", oneLine(t.GetTenant())},
 				{"suspended", clock(t.GetSuspendTime())},
 				{"default profile", oneLine(t.GetDefaultProfile())},
+				{"models", oneLine(modelsText(t.GetModels()))},
 				{"model tokens today", strconv.FormatInt(used.GetModelTokensToday(), 10)},
 				{"cost today", amount(used.GetCostToday())},
 				{"cost this month", amount(used.GetCostThisMonth())},
@@ -56,6 +57,21 @@ func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetTenant().GetTenant()) },
 	})
+}
+
+// modelsText says which chat models are asked for a tenant.
+func modelsText(m *memoryv1.TenantModels) string {
+	if m == nil {
+		return "the server's"
+	}
+	text := "summaries by " + m.GetSummaryModel() + ", facts by " + m.GetExtractionModel()
+	if m.GetChatBaseUrl() != "" {
+		text += ", at " + m.GetChatBaseUrl()
+	}
+	if m.GetChatKey() != "" {
+		text += ", with the key " + m.GetChatKey()
+	}
+	return text
 }
 
 func amount(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -91,6 +107,32 @@ type tenantsSetCmd struct {
 	TenantMessages  string `name:"tenant-messages" placeholder:"N" help:"Messages that the tenant may have stored."`
 	UserMessages    string `name:"user-messages" placeholder:"N" help:"Messages that each user may have stored."`
 	DefaultProfile  string `name:"default-profile" placeholder:"NAME" help:"The profile of sessions that name none when they begin; default for the server's."`
+	tenantModelFlags
+}
+
+// tenantModelFlags are the models of a tenant, which are set all together.
+type tenantModelFlags struct {
+	Models     string `enum:"own,default" default:"own" help:"default for the server's chat models again."`
+	Summary    string `name:"summary-model" placeholder:"MODEL" help:"The tenant's own chat model that summarises, or builtin. It is set together with --extraction-model."`
+	Extraction string `name:"extraction-model" placeholder:"MODEL" help:"The tenant's own chat model that extracts facts, or builtin."`
+	BaseURL    string `name:"chat-base-url" placeholder:"URL" help:"Where these are: a host of the server's tenant-model-hosts. Without it the server's endpoint."`
+	Key        string `name:"chat-key" placeholder:"NAME" help:"The file in the server's folder tenant-keys that holds the key for it."`
+}
+
+// models returns what the flags say; change is false where they say nothing.
+func (f tenantModelFlags) models() (models *memoryv1.TenantModels, change bool, err error) {
+	named := f.Summary + f.Extraction + f.BaseURL + f.Key
+	switch {
+	case f.Models == byDefault && named != "":
+		return nil, false, usageError{errors.New("--models default goes with no other flag of models")}
+	case f.Models == byDefault:
+		return nil, true, nil
+	case named == "":
+		return nil, false, nil
+	case f.Summary == "" || f.Extraction == "":
+		return nil, false, usageError{errors.New("models are set all together: name --summary-model and --extraction-model, each a model or builtin")}
+	}
+	return &memoryv1.TenantModels{ChatBaseUrl: f.BaseURL, ChatKey: f.Key, SummaryModel: f.Summary, ExtractionModel: f.Extraction}, true, nil
 }
 
 // Run changes the tenant.
@@ -117,6 +159,14 @@ func (c *tenantsSetCmd) Run(r *run) error {
 func (c *tenantsSetCmd) request() (*memoryv1.UpdateTenantRequest, error) {
 	limits, mask := &memoryv1.TenantLimits{}, &fieldmaskpb.FieldMask{}
 	req := &memoryv1.UpdateTenantRequest{Tenant: &memoryv1.Tenant{Tenant: c.Tenant, Limits: limits}, UpdateMask: mask}
+	models, change, err := c.models()
+	if err != nil {
+		return nil, err
+	}
+	if change {
+		req.Tenant.Models = models
+		mask.Paths = append(mask.Paths, "models")
+	}
 	flags := reflect.ValueOf(*c)
 	for i := range flags.NumField() {
 		name, text := flags.Type().Field(i).Tag.Get("name"), flags.Field(i).String()
@@ -143,7 +193,7 @@ func (c *tenantsSetCmd) request() (*memoryv1.UpdateTenantRequest, error) {
 		limits.ProtoReflect().Set(f, protoreflect.ValueOfFloat64(value))
 	}
 	if len(mask.GetPaths()) == 0 {
-		return nil, usageError{errors.New("name at least one limit, such as --tenant-requests-per-second 50: see strata tenants set --help")}
+		return nil, usageError{errors.New("name something to set, such as --tenant-requests-per-second 50: see strata tenants set --help")}
 	}
 	return req, nil
 }
@@ -181,7 +231,7 @@ type tenantsEraseCmd struct {
 // Help says more than the command's one line.
 func (tenantsEraseCmd) Help() string {
 	return "The tenant's calls are refused at once and for good. Its users are then erased as by strata users erase, and after them its " +
-		"keys, limits and profile are deleted. Its name is not given again. What it used in tokens and money stays."
+		"keys, limits, profile and models are deleted. Its name is not given again. What it used in tokens and money stays."
 }
 
 // Run erases the tenant.

@@ -111,16 +111,23 @@ func (f *wholeFile) discard() {
 }
 
 type usersImportCmd struct {
-	File string `arg:"" help:"A file of strata users export; - for stdin."`
-	User string `placeholder:"ID" help:"The user to import it as; that of the file when not set."`
+	File       string `arg:"" help:"A file of strata users export; - for stdin."`
+	User       string `placeholder:"ID" help:"The user to import it as; that of the file when not set."`
+	OnConflict string `enum:",skip,overwrite,new-ids" default:"" placeholder:"RULE" help:"What happens where the user is there already: skip leaves sessions and facts with a known id as they are, overwrite erases them for those of the file, new-ids adds all of the file under new ids. Without it the import is refused."`
+}
+
+// conflictRules are the rules by their names.
+var conflictRules = map[string]memoryv1.OnConflict{
+	"skip": memoryv1.OnConflict_ON_CONFLICT_SKIP, "overwrite": memoryv1.OnConflict_ON_CONFLICT_OVERWRITE,
+	"new-ids": memoryv1.OnConflict_ON_CONFLICT_NEW_IDS,
 }
 
 // Help describes what an import does.
 func (c *usersImportCmd) Help() string {
-	return `The user must not be there yet. Nobody is served any of it until the whole file has arrived and agrees with its checksum:
-of a file that was cut, was changed or is bad nothing stays. Afterwards the user is what the file says: ids, times, revisions,
-evidence, summaries and state are the same, a message that was recorded before the export is known, and what was deleted is not
-learnt again. Vectors and indexes are made again in the background.
+	return `The user must not be there yet, or --on-conflict say what becomes of what is. Nobody is served any of it until the whole file
+has arrived and agrees with its checksum: of a file that was cut, was changed or is bad nothing stays. Afterwards
+a new user is what the file says: ids, times, revisions, evidence, summaries and state are the same, a message that was recorded
+before the export is known, and what was deleted is not learnt again. Vectors and indexes are made again in the background.
 
 To record sessions of another program, see strata import.`
 }
@@ -148,6 +155,9 @@ func (c *usersImportCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			fmt.Fprintf(w, "%s: %d sessions, %d messages and %d facts imported\n",
 				oneLine(reply.GetUser().GetUserId()), reply.GetSessions(), reply.GetMessages(), reply.GetFacts())
+			if reply.GetLeftSessions()+reply.GetLeftFacts() > 0 {
+				fmt.Fprintf(w, "left out: %d sessions and %d facts\n", reply.GetLeftSessions(), reply.GetLeftFacts())
+			}
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetUser().GetUserId()) },
 	})
@@ -168,7 +178,7 @@ func (c *usersImportCmd) send(r *run, conn *grpc.ClientConn, in io.Reader) (*mem
 			return nil, fmt.Errorf("read the file: %w", err)
 		}
 		patience.renew()
-		err = stream.Send(&memoryv1.ImportUserRequest{UserId: c.User, Chunk: buffer[:n]})
+		err = stream.Send(&memoryv1.ImportUserRequest{UserId: c.User, OnConflict: conflictRules[c.OnConflict], Chunk: buffer[:n]})
 		if errors.Is(err, io.EOF) { // the server has replied already: CloseAndRecv says why
 			break
 		}

@@ -6,41 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stratamem/strata/internal/boundtest"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/tokens"
 )
-
-// endsAfter is a context that ends when it has been looked at so many times.
-type endsAfter struct {
-	context.Context
-	looks, after int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks++; c.looks > c.after {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// countedWords counts how often it is asked.
-type countedWords struct {
-	tokens.Counter
-	asked *int
-}
-
-func (c countedWords) Cost(s string) int64 {
-	*c.asked++
-	return c.Counter.Cost(s)
-}
 
 func TestAPolicyEndsWithItsContext(t *testing.T) {
 	messages := talk(strings.Repeat("u a ", 500))
 	compressed := compaction.Policy{Compress: compaction.Compress{Strategy: compaction.StrategyChunked, ChunkMessages: 1, Writing: compaction.Writing{Fallback: compaction.FallbackExtract}}}
 	t.Run("no more messages are counted once nobody waits", func(t *testing.T) {
 		asked := 0
-		h := compaction.History{Messages: messages, Counter: countedWords{counterOf(t, tokens.Chars4), &asked}}
-		plan, err := compaction.Decide(&endsAfter{Context: t.Context(), after: 5}, h, compressed)
+		h := compaction.History{Messages: messages, Counter: boundtest.Counter{Counter: counterOf(t, tokens.Chars4), Asked: &asked}}
+		plan, err := compaction.Decide(boundtest.Ending(t.Context(), 5), h, compressed)
 		if plan != nil || !errors.Is(err, context.DeadlineExceeded) || asked > 10 {
 			t.Errorf("got plan %v and error %v, after %d counts", plan, err, asked)
 		}
@@ -51,7 +28,7 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := 0
-		ctx := &endsAfter{Context: t.Context(), after: 20}
+		ctx := boundtest.Ending(t.Context(), 20)
 		got, err := plan.Run(ctx, func(compaction.Request) compaction.Answer {
 			asked++
 			return compaction.Answer{Text: "Mina has a dog called Rex.", Verbatim: true}

@@ -67,6 +67,8 @@ type Config struct {
 	ChatAPIKeyFile  string        `name:"chat-api-key-file" placeholder:"PATH" help:"The file that holds the key of the chat endpoint."`
 	SummaryModel    string        `name:"summary-model" placeholder:"MODEL" help:"The chat model that summarises; empty for the built-in extractive summariser."`
 	ExtractionModel string        `name:"extraction-model" placeholder:"MODEL" help:"The chat model that extracts facts; empty for the built-in rules, which know English and Korean."`
+	TenantHosts     Names         `name:"tenant-model-hosts" placeholder:"HOST,…" help:"The hosts at which tenants may have chat models of their own, as name or name:port, divided by commas; they may at that of chat-base-url too. What they say to their models goes there."`
+	TenantKeys      string        `name:"tenant-keys" placeholder:"PATH" help:"The folder whose files hold the keys of tenants' own chat models: each tenant names a file. A file that changes counts at once."`
 	ChatTimeout     time.Duration `name:"chat-timeout" default:"60s" placeholder:"DURATION" help:"The longest one call of a chat model may take, 1s to 10m."`
 	ChatConcurrency int           `name:"chat-concurrency" default:"4" placeholder:"N" help:"How many calls the chat endpoint gets at once, 1 to 256."`
 

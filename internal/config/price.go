@@ -23,9 +23,12 @@ func (c Config) Price(model string) (Price, bool) {
 }
 
 // Unpriced are the models of endpoints that have no price: no limit on costs can hold them.
-func (c Config) Unpriced() []string {
+func (c Config) Unpriced() []string { return c.UnpricedWith(c.SummaryModel, c.ExtractionModel) }
+
+// UnpricedWith is Unpriced where these chat models, "" for none, are asked in place of the server's.
+func (c Config) UnpricedWith(chat ...string) []string {
 	var all []string
-	for _, model := range []string{c.SummaryModel, c.ExtractionModel} {
+	for _, model := range chat {
 		if _, ok := c.Price(model); model != "" && !ok {
 			all = append(all, model)
 		}

@@ -40,6 +40,7 @@ func (c Config) faults() []*Fault {
 	}
 	c.checkProviders(&fs)
 	c.checkLimits(&fs)
+	c.checkTenantHosts(&fs)
 	within(&fs, "request-timeout", c.RequestTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
 	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)
@@ -143,6 +144,15 @@ func (c Config) checkHTTP(fs *faults) {
 	for _, host := range c.HTTPHosts.List() {
 		if strings.ContainsAny(host, "/:@ ") || host != strings.ToLower(host) {
 			fs.add("http-hosts", "%q is not a host name: write it in lower case without scheme and port, such as memory.example.org", host)
+		}
+	}
+}
+
+// checkTenantHosts checks where tenants may have models.
+func (c Config) checkTenantHosts(fs *faults) {
+	for _, host := range c.TenantHosts.List() {
+		if u, err := url.Parse("https://" + host); err != nil || u.Host != host || host != strings.ToLower(host) {
+			fs.add("tenant-model-hosts", "%q is not a host: write it in lower case without scheme and path, such as models.example.org:8443", host)
 		}
 	}
 }

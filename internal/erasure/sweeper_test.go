@@ -20,7 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
@@ -193,7 +193,7 @@ func (r *rig) begin(kind memory.ErasureKind, seqs ...int64) memory.Erasure {
 // sweep starts a sweeper; it stops when the test ends.
 func (r *rig) sweep() *erasure.Sweeper {
 	r.t.Helper()
-	facts, err := service.NewFactCache(r.store, 1<<20)
+	facts, err := recall.NewFactCache(r.store, 1<<20)
 	r.ok(err)
 	target := views.TranscriptTarget(r.texts)
 	o := erasure.Options{

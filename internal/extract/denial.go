@@ -317,8 +317,12 @@ func Ends(sentence string, f memory.Fact) bool { return checkEnding([]string{sen
 // Asserts reports whether a sentence states something, as far as its words tell: it neither asks nor supposes, wishes, jests,
 // quotes, or tells what others say.
 func Asserts(sentence string) bool {
-	return !unasserted.MatchString(koRoots.ReplaceAllString(strings.ReplaceAll(sentence, "’", "'"), "$1난다"))
+	words := addresses.ReplaceAllString(strings.ReplaceAll(sentence, "’", "'"), "@")
+	return !unasserted.MatchString(koRoots.ReplaceAllString(words, "$1난다"))
 }
+
+// addresses are no words: who has ada@example.com gives no example.
+var addresses = regexp.MustCompile(`[^\s@]+@[^\s@]+|https?://\S+`)
 
 // koRoots are Korean verbs whose plain form ends the way questions do.
 var koRoots = regexp.MustCompile(`(일어|만|끝|나타|태어|깨어)나(?:요)?[.!~]*\s*$`)

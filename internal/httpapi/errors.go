@@ -11,6 +11,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // writeStatus writes an error as the calls' own errors are written: google.rpc.Status as JSON.
@@ -45,12 +46,12 @@ func isGRPC(r *http.Request) bool {
 	return strings.HasPrefix(kind, "application/grpc") && !strings.HasPrefix(kind, "application/grpc-web")
 }
 
-// invalid says what is wrong with JSON, without any of its words.
-func invalid(err error) error {
+// invalid says what is wrong with the JSON of a message, without any of its words.
+func invalid(err error, of protoreflect.MessageDescriptor) error {
 	if err == nil {
 		return nil
 	}
-	e := connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err)))
+	e := connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err, of)))
 	info := &errdetails.ErrorInfo{Reason: "FIELD_INVALID", Domain: "strata", Metadata: map[string]string{"field": "body"}}
 	if detail, err := connect.NewErrorDetail(info); err == nil {
 		e.AddDetail(detail)
@@ -58,8 +59,9 @@ func invalid(err error) error {
 	return e
 }
 
-// withoutContent is the text of an error of protojson: where it is, and which field nobody knows, but no value.
-func withoutContent(err error) string {
+// withoutContent is the text of an error of protojson: where it is, which field nobody knows and
+// which values one takes, but none of the request's.
+func withoutContent(err error, of protoreflect.MessageDescriptor) string {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "proto:"), "\u00a0", " ")
 	text = strings.TrimSpace(text)
 	place, what, ok := strings.Cut(text, "): ")
@@ -71,9 +73,43 @@ func withoutContent(err error) string {
 		return place + "): " + what
 	case strings.HasPrefix(what, "invalid value for "):
 		kind, _, _ := strings.Cut(strings.TrimPrefix(what, "invalid value for "), ":")
+		if field, ok := strings.CutPrefix(kind, "enum field "); ok {
+			return place + "): " + field + " takes " + orValues(of, field)
+		}
 		return place + "): a value is not of the type of its field: " + kind
 	}
 	return place + "): it cannot be read there"
+}
+
+// orValues are the values of the enum that a field of the request, or of what it holds, is of: "ROLE_USER or ROLE_TOOL".
+func orValues(of protoreflect.MessageDescriptor, field string) string {
+	enum := enumOf(of, field, map[protoreflect.FullName]bool{})
+	if enum == nil || enum.Values().Len() < 3 {
+		return "one of the values that /openapi.yaml has"
+	}
+	var names []string
+	for i := 1; i < enum.Values().Len(); i++ { // 0 is what is not set
+		names = append(names, string(enum.Values().Get(i).Name()))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// enumOf finds the first field of the name that is of an enum; nil for none.
+func enumOf(of protoreflect.MessageDescriptor, field string, seen map[protoreflect.FullName]bool) protoreflect.EnumDescriptor {
+	seen[of.FullName()] = true
+	for i := range of.Fields().Len() {
+		f := of.Fields().Get(i)
+		switch {
+		case f.Enum() != nil && (f.TextName() == field || f.JSONName() == field):
+			return f.Enum()
+		case f.Message() != nil && !seen[f.Message().FullName()]:
+			if found := enumOf(f.Message(), field, seen); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 // jsonErrors has what the translation refuses by itself written as all other errors are: it writes some in plain text, and those of

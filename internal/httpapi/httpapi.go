@@ -1,5 +1,6 @@
-// Package httpapi serves the API over HTTP to who does not speak gRPC: REST with JSON by the paths of the proto files, Connect and
-// gRPC-Web, all translated to calls of the gRPC server, so that its interceptors and limits hold for every one of them.
+// Package httpapi serves the API over HTTP to who does not speak gRPC: REST with JSON by the paths of the proto files, Connect,
+// gRPC-Web, and the Model Context Protocol, all translated to calls of the gRPC server, so that its interceptors and limits hold for
+// every one of them.
 package httpapi
 
 import (
@@ -34,6 +35,7 @@ type Options struct {
 	Admit    func(ctx context.Context, bytes int64) (release func(), err error)
 	Ready    func(ctx context.Context) error // nil while calls can be served
 	Guard    Guard
+	Version  string        // of the program, which clients of MCP are told
 	Patience time.Duration // how long a client may send nothing of a body, or take nothing of a reply
 }
 
@@ -64,11 +66,13 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", ready(o.Ready))
 	mux.HandleFunc("GET /openapi.yaml", document)
-	calls := bounded(o, files(o, transcoder))
+	calls, tools := bounded(o, files(o, transcoder)), bounded(o, memoryTools(o))
 	return o.Guard.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path { // the mux cleans paths, and would redirect those whose ids hold dots and slashes
 		case "/healthz", "/readyz", "/openapi.yaml":
 			mux.ServeHTTP(w, r)
+		case mcpPath:
+			tools.ServeHTTP(w, r)
 		default:
 			calls.ServeHTTP(w, r)
 		}

@@ -88,7 +88,7 @@ func newCodec() codec {
 
 // Unmarshal implements vanguard.Codec.
 func (c codec) Unmarshal(data []byte, m proto.Message) error {
-	return invalid(c.JSONCodec.Unmarshal(data, m))
+	return invalid(c.JSONCodec.Unmarshal(data, m), m.ProtoReflect().Descriptor())
 }
 
 // MarshalAppend implements vanguard.Codec. The bytes of a reply are those of protojson, but for the spaces that it adds at random.

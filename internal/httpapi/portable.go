@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -24,7 +25,7 @@ import (
 )
 
 // A user's file goes over HTTP as it is, and not as JSON of its pieces: GET /v1/users/{user_id}/export returns it, and
-// POST /v1/users:import takes it, with ?user_id= for another id than that of the file.
+// POST /v1/users:import takes it, with ?user_id= for another id than that of the file, and ?on_conflict= for a user who is there.
 const (
 	exportSuffix = "/export"
 	usersPrefix  = "/v1/users/"
@@ -75,7 +76,13 @@ func exportUser(o Options, w http.ResponseWriter, r *http.Request, user string) 
 }
 
 func importUser(o Options, w http.ResponseWriter, r *http.Request) {
-	body := &framedFile{from: r.Body, user: r.URL.Query().Get("user_id")}
+	rule, ok := memoryv1.OnConflict_value[cmp.Or(r.URL.Query().Get("on_conflict"), "ON_CONFLICT_UNSPECIFIED")]
+	if !ok {
+		refuse(w, codes.InvalidArgument, "on_conflict: must be ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NEW_IDS")
+		return
+	}
+	first := &memoryv1.ImportUserRequest{UserId: r.URL.Query().Get("user_id"), OnConflict: memoryv1.OnConflict(rule)}
+	body := &framedFile{from: r.Body, first: first}
 	out := &pieces{to: w, header: http.Header{}, kind: "application/json", reply: &memoryv1.ImportUserResponse{}}
 	o.GRPC.ServeHTTP(out, asGRPC(r, memoryv1.UserService_ImportUser_FullMethodName, body))
 	out.end()
@@ -106,10 +113,10 @@ func framed(m proto.Message) ([]byte, error) {
 
 // framedFile makes messages of a file as it comes.
 type framedFile struct {
-	from io.ReadCloser
-	user string
-	next []byte
-	err  error
+	from  io.ReadCloser
+	first *memoryv1.ImportUserRequest // what the first message says beside its piece; nil once it was made
+	next  []byte
+	err   error
 }
 
 // Read reads bytes of messages.
@@ -124,13 +131,14 @@ func (f *framedFile) Read(p []byte) (int, error) {
 			err = io.EOF
 		}
 		f.err = err
-		if n == 0 && f.user == "" {
+		if n == 0 && f.first == nil {
 			continue
 		}
-		if f.next, err = framed(&memoryv1.ImportUserRequest{UserId: f.user, Chunk: piece[:n]}); err != nil {
+		m := cmp.Or(f.first, &memoryv1.ImportUserRequest{})
+		m.Chunk, f.first = piece[:n], nil
+		if f.next, err = framed(m); err != nil {
 			return 0, err
 		}
-		f.user = ""
 	}
 	n := copy(p, f.next)
 	f.next = f.next[n:]

@@ -40,6 +40,14 @@ type Facts interface {
 	Related(ctx context.Context, user memory.UserRef, text string, limit int) ([]memory.Fact, error)
 }
 
+// Tenants says what holds for the work of a tenant.
+type Tenants interface {
+	// Models must name the models that the tenant's work asks: those of one name fail, and are spared, together.
+	Models(ctx context.Context, tenant string) string
+	// Rests must report whether no model is to be asked for the tenant now.
+	Rests(ctx context.Context, tenant string) bool
+}
+
 // Policies returns the policy of background work for sessions of a profile; policy.Policies.WorkOf.
 type Policies func(profile string) policy.Work
 

@@ -80,7 +80,7 @@ func (x extraction) extract(ctx context.Context, job memory.Job) error {
 		return fmt.Errorf("find related facts: %w", err)
 	}
 	answer, err := x.journal.o.Extractor.Extract(ctx, extract.NewTask(input))
-	x.journal.models.noteCall(job.Kind, err)
+	x.journal.models.noteCall(job.User.Tenant, job.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
 		return x.fail(ctx, job, input, f, answer)
 	}

@@ -128,7 +128,7 @@ func (j *journal) fail(ctx context.Context, job memory.Job, f failure, splitAt i
 	}
 	switch f.remedy {
 	case hold:
-		j.models.pause(job.Kind, j.now().Add(d.wait))
+		j.models.pause(job.User.Tenant, job.Kind, j.now().Add(d.wait))
 		return false, j.noteFailure(keep, job, f, d)
 	case budget:
 		j.models.holdTenant(job.User.Tenant, j.now().Add(d.wait))

@@ -45,6 +45,7 @@ type RunnerOptions struct {
 	// need no model.
 	Fallback Summarizer
 	Policies Policies
+	Tenants  Tenants // nil where all tenants ask the same models and none rests
 	Meter    Meter
 	Log      *slog.Logger
 	// Owner names this process in leases. Processes that share a store must have names of their own. Where only one
@@ -183,20 +184,34 @@ func (r *Runner) sweepStore(ctx context.Context) error {
 	return nil
 }
 
-// maxUnparked is how many parked jobs a sweep takes up at once when the model answers.
-const maxUnparked = 50
+// A sweep takes up maxUnparked parked jobs at once whose models answer, among the first maxParked: those before them may be of tenants
+// whose models do not.
+const (
+	maxUnparked = 50
+	maxParked   = 1000
+)
+
+// meet notes what holds for a tenant whose work is looked at next.
+func (r *Runner) meet(ctx context.Context, tenant string) {
+	if r.o.Tenants != nil {
+		r.journal.models.meet(tenant, r.o.Tenants.Models(ctx, tenant), r.o.Tenants.Rests(ctx, tenant))
+	}
+}
 
 // retryParked tries parked jobs again that only waited for an endpoint. While it is not known to answer, one of them is
 // tried now and then: there may be no other call that would show that it is well again.
 func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
-	jobs, err := r.o.Store.ParkedJobs(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxUnparked})
+	jobs, err := r.o.Store.ParkedJobs(ctx, store.ParkedQuery{Reason: reasonExhausted, Before: now, Limit: maxParked})
 	if err != nil {
 		return fmt.Errorf("look for parked jobs to try again: %w", err)
 	}
+	tried := 0
 	for _, job := range jobs {
-		if !r.journal.models.mayTryParked(job.Kind, now) {
+		r.meet(ctx, job.User.Tenant)
+		if tried >= maxUnparked || !r.journal.models.mayTryParked(job.User.Tenant, job.Kind, now) {
 			continue
 		}
+		tried++
 		_, err := r.o.Store.RetryJob(ctx, store.JobRetry{JobRef: jobRef(job), Again: true, Time: now})
 		if memory.ReasonOf(err) == memory.ReasonJobNotParked || memory.IsGone(err) {
 			continue // another process was faster
@@ -268,6 +283,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 // serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	ctx = limits.ForTenant(ctx, t.Tenant)
+	r.meet(ctx, t.Tenant)
 	rests := worker.NewRests(r.o.Busy)
 	rests.Begin()
 	var out outcome

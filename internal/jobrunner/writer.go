@@ -87,7 +87,7 @@ func (w summaryWriter) write(ctx context.Context, p piece) (memory.Job, error) {
 		return w.writeEmpty(ctx, p)
 	}
 	answer, err := w.journal.o.Summarizer.Summarize(ctx, p.task)
-	w.journal.models.noteCall(p.job.Kind, err)
+	w.journal.models.noteCall(p.job.User.Tenant, p.job.Kind, err)
 	checked, f, failed := w.check(p.task, answer, err)
 	if !failed {
 		return w.answer(ctx, p, checked, answer)

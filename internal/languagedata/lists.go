@@ -186,6 +186,7 @@ const (
 	Prefaces     List = "summaries/prefaces"     // regular expressions: lines that announce a summary
 	Refusals     List = "summaries/refusals"     // regular expressions: what begins an answer that declines
 	Placeholders List = "summaries/placeholders" // regular expressions: what models write where they have no content
+	Acknowledges List = "summaries/acknowledges" // regular expressions: what an assistant says that is no line of a summary
 	NoteEnds     List = "summaries/note-ends"    // what ends a sentence of a note, which has no stop
 )
 

@@ -181,6 +181,7 @@ var table = []row{
 	{"statements/passing", [6]int{52, 0, 4, 0, 0, 0}, "statements of the moment are judged by weights, of package judge; this list is of what they miss"},
 	{"statements/spellings", [6]int{36, 0, 0, 0, 0, 0}, "only English is spelt in two ways"},
 	{"statements/plain-runs", [6]int{0, 0, 0, 0, 0, 1}, "of scripts with blanks see plain"},
+	{"summaries/acknowledges", [6]int{68, 21, 19, 4, 4, 0}, ""},
 	{"summaries/decides", [6]int{7, 0, 3, 0, 0, 0}, "only what models write in English and Korean is known"},
 	{"summaries/decide-parts", [6]int{14, 0, 10, 0, 0, 0}, "only what models write in English and Korean is known"},
 	{"summaries/prefaces", [6]int{3, 0, 2, 0, 0, 0}, "only what models write in English and Korean is known"},

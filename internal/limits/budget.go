@@ -96,6 +96,12 @@ func ForTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, payerKey{}, payer{tenant, true})
 }
 
+// Payer returns the tenant that ctx names as who pays for model calls; "" for nobody.
+func Payer(ctx context.Context) string {
+	p, _ := ctx.Value(payerKey{}).(payer)
+	return p.tenant
+}
+
 // ChargedTo returns a context whose model calls are paid by the tenant, whether or not its budget is used up.
 func ChargedTo(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, payerKey{}, payer{tenant, false})

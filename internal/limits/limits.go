@@ -92,6 +92,9 @@ func NewBook(defaults Limits, tenants Tenants) *Book {
 	return &Book{defaults: defaults, tenants: tenants, known: map[string]map[string]float64{}}
 }
 
+// With returns the limits of a tenant that has these of its own.
+func (b *Book) With(own map[string]float64) Limits { return b.defaults.With(own) }
+
 // How long a store that does not answer is waited for, and then left alone: calls that need no store must not wait for it.
 const (
 	longestRead = 300 * time.Millisecond

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stratamem/strata/internal/boundtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -210,19 +211,6 @@ func isTooMuch(err error) bool {
 	return ok
 }
 
-// endsAfter is a context that ends when it has been looked at so many times, so that a test knows how far a loop went.
-type endsAfter struct {
-	context.Context
-	looks, after int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks++; c.looks > c.after {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
 func TestJudgingEndsWithItsContext(t *testing.T) {
 	for name, c := range heavy() {
 		if c.fails && !strings.Contains(name, "enum") {
@@ -230,12 +218,12 @@ func TestJudgingEndsWithItsContext(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			s := compile(t, Rule{Name: "r", Test: c.test, Action: memory.CheckRemove})
-			ctx := &endsAfter{Context: t.Context(), after: 2}
+			ctx := boundtest.Ending(t.Context(), 2)
 			if _, err := s.Message(ctx, said(memory.RoleUser, c.words)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, want that of the context", err)
 			}
-			if ctx.looks > 3 {
-				t.Errorf("it went on for %d looks after the context had ended", ctx.looks-3)
+			if ctx.Beyond() > 1 {
+				t.Errorf("it went on for %d looks after the context had ended", ctx.Beyond()-1)
 			}
 		})
 	}

@@ -31,6 +31,59 @@ type Life struct {
 	// Seed is 128 random bits that nobody keeps: the session keys derive from it, so that a record can name a session which is
 	// far away in the file.
 	Seed string
+	// IDs are those of sessions and facts.
+	IDs IDs
+}
+
+// IDs says which ids things get.
+type IDs int
+
+// Which ids things of a file get.
+const (
+	// AsInFile are the ids of the file.
+	AsInFile IDs = iota
+	// Beside are those of the file, but new ones for summaries: what the user has, or had, may have these.
+	Beside
+	// New are new ids for sessions and facts too.
+	New
+)
+
+// derive is a new id in place of one of the file.
+func (l Life) derive(kind, id string) string {
+	mac := hmac.New(sha256.New, []byte(l.Seed))
+	fmt.Fprintf(mac, "%s/%s", kind, id)
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// newSuffix is how much of a derived id makes a session's id a new one, in bytes of hex and the dash before them.
+const newSuffix = 9
+
+// sessionID is the id that a session of the file gets. A new one shows which it was, where there is room.
+func (l Life) sessionID(id string) string {
+	if l.IDs != New || id == "" {
+		return id
+	}
+	fresh := l.derive("session id", id)
+	if len(id)+newSuffix > MaxID {
+		return fresh
+	}
+	return id + "-" + fresh[:newSuffix-1]
+}
+
+// factID is the id that a fact of the file gets.
+func (l Life) factID(id string) string {
+	if l.IDs != New || id == "" {
+		return id
+	}
+	return l.derive("fact", id)
+}
+
+// summaryID is the id that a summary of the file gets.
+func (l Life) summaryID(id string) string {
+	if l.IDs == AsInFile || id == "" {
+		return id
+	}
+	return l.derive("summary", id)
 }
 
 // session is the key that a session of the file gets. What is said of one that is gone gets a key that no session has.
@@ -117,7 +170,7 @@ func (d *Decoder) record(c *check, l Line) (store.Record, place) {
 		c.hash("forgotten_fact.key_hash", f.KeyHash)
 		c.id("forgotten_fact.fact_id", f.FactID)
 		c.between("forgotten_fact.change", f.Change, 1, d.user.FactRevision)
-		out := &store.Forgotten{FactID: f.FactID, Change: f.Change, Time: stored(f.Time)}
+		out := &store.Forgotten{FactID: d.life.factID(f.FactID), Change: f.Change, Time: stored(f.Time)}
 		copy(out.Key[:], f.KeyHash)
 		return store.Record{Forgotten: out}, at
 	case l.RefusedOperation != nil:
@@ -125,7 +178,7 @@ func (d *Decoder) record(c *check, l Line) (store.Record, place) {
 		c.id("refused_operation.id", q.ID)
 		c.time("refused_operation.time", q.Time)
 		return store.Record{Refused: &memory.Quarantined{
-			ID: q.ID, SessionID: q.SessionID, JobID: d.causedBy(c, "refused_operation", q.CausedBy), Reason: q.Reason, Operation: q.Operation,
+			ID: q.ID, SessionID: d.life.sessionID(q.SessionID), JobID: d.causedBy(c, "refused_operation", q.CausedBy), Reason: q.Reason, Operation: q.Operation,
 			Model: q.Model, Time: stored(q.Time),
 		}}, place{kind: 14, text: [3]string{q.ID}, no: [4]int64{q.Time.UnixMicro()}}
 	}
@@ -191,13 +244,16 @@ func (d *Decoder) session(c *check, s Session) *store.SessionRecord {
 	c.between("session.covered_seq", s.CoveredSeq, 0, s.LastSeq)
 	c.between("session.steps_since_user", int64(s.StepsSinceUser), 0, s.LastSeq)
 	c.between("session.revision", s.Revision, 1, maxNo)
+	if s.HashKey != "" && !store.MintedKey(s.HashKey) {
+		c.fault("session.hash_key", "must be 1 to %d letters, digits, dashes and underscores", maxKey)
+	}
 	c.time("session.create_time", s.CreateTime)
 	c.time("session.update_time", s.UpdateTime)
 	d.sessions[s.SessionID] = &progress{id: s.SessionID, lastTurn: s.LastTurn, lastSeq: s.LastSeq}
 	return &store.SessionRecord{
-		Revision: s.Revision, CoveredSeq: s.CoveredSeq, CoveredTime: stored(s.CoveredTime),
+		Revision: s.Revision, CoveredSeq: s.CoveredSeq, CoveredTime: stored(s.CoveredTime), HashKey: memory.HashKey(s.HashKey),
 		Session: memory.Session{
-			Ref: d.life.User.Session(s.SessionID), ScopeKey: d.life.Scope, Key: d.life.session(SessionRef{SessionID: s.SessionID}),
+			Ref: d.life.User.Session(d.life.sessionID(s.SessionID)), ScopeKey: d.life.Scope, Key: d.life.session(SessionRef{SessionID: s.SessionID}),
 			Title: s.Title, Metadata: s.Metadata, Profile: s.Profile, Extract: named(c, "session.extract", extractNames, s.Extract),
 			State: s.State, StateRevision: s.StateRevision, LastTurnNo: s.LastTurn, LastSeq: s.LastSeq, StepsSinceUser: s.StepsSinceUser,
 			ContextStart: s.ContextStart, CreateTime: stored(s.CreateTime), UpdateTime: stored(s.UpdateTime),
@@ -347,7 +403,7 @@ func partRecords(c *check, field string, lines []Part, depth int) []memory.Part 
 func (d *Decoder) edits(c *check, e Edits) *store.SummaryHistory {
 	d.closeSession(c)
 	d.current = nil
-	of := memory.SummaryRevision{Kind: named(c, "edits.kind", summaryNames, e.Kind), SessionID: e.SessionID, Period: e.Period}
+	of := memory.SummaryRevision{Kind: named(c, "edits.kind", summaryNames, e.Kind), SessionID: d.life.sessionID(e.SessionID), Period: e.Period}
 	if of.Kind == memory.SummarySession {
 		of.Session = d.sessionKey(c, "edits.session_id", SessionRef{SessionID: e.SessionID})
 	}
@@ -393,7 +449,8 @@ func (d *Decoder) summary(c *check, s Summary) *memory.SummaryNode {
 	c.between("summary.generation", int64(s.Generation), 1, maxNo)
 	c.time("summary.create_time", s.CreateTime)
 	n := &memory.SummaryNode{
-		ID: s.ID, Kind: named(c, "summary.kind", summaryNames, s.Kind), SessionID: s.SessionID, Level: s.Level, Range: memory.SeqRange(s.Range),
+		ID: d.life.summaryID(s.ID), Kind: named(c, "summary.kind", summaryNames, s.Kind), SessionID: d.life.sessionID(s.SessionID),
+		Level: s.Level, Range: memory.SeqRange(s.Range),
 		Period:     memory.Period{Name: s.Period, Start: stored(s.PeriodStart), End: stored(s.PeriodEnd)},
 		Generation: s.Generation, Cumulative: s.Cumulative, Passed: rangeRecords(s.Passed), Rebuild: s.Rebuild, Text: s.Text,
 		Appended: s.Appended, Tokens: memory.TokenCounts(s.Tokens), Language: s.Language, Model: s.Model, FromTime: stored(s.FromTime),
@@ -418,7 +475,7 @@ func (d *Decoder) summary(c *check, s Summary) *memory.SummaryNode {
 // source is the id of what a summary was made of. That of a correction derives from the key of its session.
 func (d *Decoder) source(c *check, field string, s Source) string {
 	if s.Correction == nil {
-		return s.SummaryID
+		return d.life.summaryID(s.SummaryID)
 	}
 	r := memory.SummaryRevision{
 		Kind: named(c, field+".correction.kind", summaryNames, s.Correction.Kind), Period: s.Correction.Period, Revision: s.Correction.Revision,
@@ -447,7 +504,7 @@ func (d *Decoder) job(c *check, j Job) *memory.Job {
 	d.current = nil
 	key := d.jobKey(c, "job", j.JobRef)
 	out := &memory.Job{
-		JobKey: key, User: d.life.User, SessionID: j.SessionID, To: j.To, State: named(c, "job.state", stateNames, j.State),
+		JobKey: key, User: d.life.User, SessionID: d.life.sessionID(j.SessionID), To: j.To, State: named(c, "job.state", stateNames, j.State),
 		Attempts: j.Attempts, NotBefore: stored(j.NotBefore), FailingSince: stored(j.FailingSince), Reason: j.Reason,
 		Usage:      memory.ModelUsage{Calls: j.Calls, InputTokens: j.InputTokens, OutputTokens: j.OutputTokens},
 		CreateTime: stored(j.CreateTime), UpdateTime: stored(j.UpdateTime),
@@ -498,15 +555,15 @@ func (d *Decoder) factState(c *check, field, id string, s FactState) memory.Fact
 	c.time(field+".create_time", s.CreateTime)
 	c.time(field+".update_time", s.UpdateTime)
 	f := memory.Fact{
-		ID: id, Text: s.Text, Category: named(c, field+".category", categoryNames, s.Category), Tags: s.Tags, Significance: s.Significance,
+		ID: d.life.factID(id), Text: s.Text, Category: named(c, field+".category", categoryNames, s.Category), Tags: s.Tags, Significance: s.Significance,
 		Confidence: s.Confidence, Subject: s.Subject, Attribute: s.Attribute, ValidFrom: stored(s.ValidFrom), ValidTo: stored(s.ValidTo),
-		SupersededBy: s.SupersededBy, Pinned: s.Pinned, Origin: named(c, field+".origin", factOriginNames, s.Origin), Protected: s.Protected,
+		SupersededBy: d.life.factID(s.SupersededBy), Pinned: s.Pinned, Origin: named(c, field+".origin", factOriginNames, s.Origin), Protected: s.Protected,
 		Language: s.Language, Model: s.Model, CreateTime: stored(s.CreateTime), UpdateTime: stored(s.UpdateTime),
 		LastUsedTime: stored(s.LastUsedTime), Revision: s.Revision, Change: s.Change,
 	}
 	for i, e := range s.Evidence {
 		f.Evidence = append(f.Evidence, memory.Evidence{
-			Session: d.sessionKey(c, fmt.Sprintf("%s.evidence[%d].session", field, i), e.Session), SessionID: e.Session.SessionID, Seq: e.Seq,
+			Session: d.sessionKey(c, fmt.Sprintf("%s.evidence[%d].session", field, i), e.Session), SessionID: d.life.sessionID(e.Session.SessionID), Seq: e.Seq,
 			MessageID: e.MessageID, Quote: e.Quote, Time: stored(e.Time), Ends: e.Ends,
 		})
 	}

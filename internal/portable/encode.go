@@ -2,7 +2,6 @@ package portable
 
 import (
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,24 +14,18 @@ import (
 // Encoder turns the records of one user, in the order of store.Exporter, into lines without keys.
 type Encoder struct {
 	scope       memory.ScopeKey
+	hashKey     memory.HashKey
 	sessions    []string                    // ids, in the order of the records
+	keys        []memory.SessionKey         // of sessions
 	at          map[memory.SessionKey]int32 // in sessions
 	corrections map[string]*CorrectionRef   // by the id that the correction has among summaries
-	jobs        map[[16]byte]jobPlace       // of extractions, by id: what they made names them
-}
-
-// jobPlace is the key of an extraction in little room: there may be hundreds of thousands.
-type jobPlace struct {
-	session    int32
-	level      int32
-	generation int32
-	from       int64
+	jobs        jobIndex                    // of extractions: what they made names them
 }
 
 // NewEncoder makes an Encoder for one user.
 func NewEncoder() *Encoder {
 	return &Encoder{
-		at: map[memory.SessionKey]int32{}, corrections: map[string]*CorrectionRef{}, jobs: map[[16]byte]jobPlace{},
+		at: map[memory.SessionKey]int32{}, corrections: map[string]*CorrectionRef{},
 	}
 }
 
@@ -40,12 +33,16 @@ func NewEncoder() *Encoder {
 func (e *Encoder) Line(r store.Record) (Line, error) {
 	switch {
 	case r.User != nil:
-		e.scope = r.User.Scope
+		e.scope, e.hashKey = r.User.Scope, r.User.HashKey
 		return Line{User: userLine(*r.User)}, nil
 	case r.Session != nil:
 		e.at[r.Session.Key] = int32(len(e.sessions)) //nolint:gosec // a user has fewer sessions
-		e.sessions = append(e.sessions, r.Session.Ref.SessionID)
-		return Line{Session: sessionLine(*r.Session)}, nil
+		e.sessions, e.keys = append(e.sessions, r.Session.Ref.SessionID), append(e.keys, r.Session.Key)
+		line := sessionLine(*r.Session)
+		if r.Session.HashKey != e.hashKey {
+			line.HashKey = string(r.Session.HashKey)
+		}
+		return Line{Session: line}, nil
 	case r.Turn != nil:
 		t, err := e.turn(*r.Turn)
 		return Line{Turn: t}, err
@@ -227,9 +224,10 @@ func (e *Encoder) source(id string) Source {
 }
 
 func (e *Encoder) job(j memory.Job) *Job {
-	if id, ok := idBytes(j.ID()); ok && j.Kind == memory.JobExtract {
-		level, generation := int32(j.Level), int32(j.Generation) //nolint:gosec // small
-		e.jobs[id] = jobPlace{session: e.at[j.Session], level: level, generation: generation, from: j.From}
+	if j.Kind == memory.JobExtract {
+		id, _ := beginning(j.ID())
+		level, generation, from := int32(j.Level), int32(j.Generation), int32(j.From) //nolint:gosec // a seq and less
+		e.jobs.add(jobPlace{id: id, session: e.at[j.Session], level: level, generation: generation, from: from})
 	}
 	line := &Job{
 		JobRef: JobRef{SessionID: j.SessionID, Kind: jobNames.of[j.Kind], Level: j.Level, From: j.From, Generation: j.Generation},
@@ -243,26 +241,17 @@ func (e *Encoder) job(j memory.Job) *Job {
 	return line
 }
 
-// idBytes are the bytes of an id of a job.
-func idBytes(id string) (b [16]byte, ok bool) {
-	if len(id) != 2*len(b) {
-		return b, false
-	}
-	_, err := hex.Decode(b[:], []byte(id))
-	return b, err == nil
-}
-
 func (e *Encoder) causedBy(jobID string) CausedBy {
 	if jobID == "" {
 		return CausedBy{}
 	}
-	id, ok := idBytes(jobID)
-	at, known := e.jobs[id]
+	id, ok := beginning(jobID)
+	at, known := e.jobs.find(id, func(p jobPlace) bool { return e.jobKey(p).ID() == jobID })
 	if !ok || !known {
 		return CausedBy{UnknownJobID: jobID}
 	}
 	return CausedBy{Job: &JobRef{
-		SessionID: e.sessions[at.session], Kind: jobNames.of[memory.JobExtract], Level: int(at.level), From: at.from,
+		SessionID: e.sessions[at.session], Kind: jobNames.of[memory.JobExtract], Level: int(at.level), From: int64(at.from),
 		Generation: int(at.generation),
 	}}
 }

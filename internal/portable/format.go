@@ -86,6 +86,8 @@ type Session struct {
 	CreateTime      time.Time       `json:"create_time"`
 	UpdateTime      time.Time       `json:"update_time"`
 	LastMessageTime time.Time       `json:"last_message_time,omitzero"`
+	// HashKey is the key of the session's hashes where it is not the user's: the session was imported from another user.
+	HashKey string `json:"hash_key,omitempty"`
 }
 
 // Turn is one recorded call with its messages.

@@ -411,7 +411,7 @@ func fullUser() []store.Record {
 	})
 	for i := range records {
 		if s := records[i].Session; s != nil {
-			s.LastSeq = 2
+			s.LastSeq, s.HashKey = 2, "other"
 		}
 		if t := records[i].Turn; t != nil {
 			t.Result = result

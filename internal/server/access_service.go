@@ -220,7 +220,7 @@ func (s *tenantServer) UpdateTenant(ctx context.Context, req *memoryv1.UpdateTen
 
 func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error) {
 	c, in := &checker{}, req.GetTenant()
-	set := map[string]bool{"limits": false, "default_profile": in.GetDefaultProfile() != ""}
+	set := map[string]bool{"limits": false, "default_profile": in.GetDefaultProfile() != "", "models": in.GetModels() != nil}
 	for _, l := range limits.All() {
 		set[limitPath(l)] = in.GetLimits().ProtoReflect().Has(limitField(l))
 	}
@@ -228,6 +228,9 @@ func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error)
 	u := store.TenantUpdate{
 		ID: c.id("tenant.tenant", in.GetTenant()), Set: map[string]float64{},
 		Profile: masked(mask, "default_profile", c.label("tenant.default_profile", in.GetDefaultProfile())),
+	}
+	if mask["models"] {
+		u.Models = c.models(in.GetModels())
 	}
 	for _, l := range limits.All() {
 		switch {
@@ -239,6 +242,22 @@ func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error)
 		}
 	}
 	return u, c.err()
+}
+
+// maxURL is the most bytes of a base URL.
+const maxURL = 1024
+
+// models checks a tenant's models; nil are the server's.
+func (c *checker) models(in *memoryv1.TenantModels) *store.TenantModels {
+	if in == nil {
+		return &store.TenantModels{}
+	}
+	c.bytes("tenant.models.chat_base_url", len(in.GetChatBaseUrl()), maxURL)
+	return &store.TenantModels{
+		BaseURL: in.GetChatBaseUrl(), Key: c.label("tenant.models.chat_key", in.GetChatKey()),
+		Summary:    c.id("tenant.models.summary_model", in.GetSummaryModel()),
+		Extraction: c.id("tenant.models.extraction_model", in.GetExtractionModel()),
+	}
 }
 
 // limit checks the value of a limit.
@@ -354,6 +373,11 @@ func tenantProto(t store.Tenant) *memoryv1.Tenant {
 	if e := t.Erasure; e != nil {
 		out.Erasure = &memoryv1.TenantErasure{
 			CreateTime: timeProto(e.CreateTime), DoneTime: timeProto(e.DoneTime), Users: e.Users, Stores: receiptsProto(e.Stores),
+		}
+	}
+	if m := t.Models; m != nil {
+		out.Models = &memoryv1.TenantModels{
+			ChatBaseUrl: m.BaseURL, ChatKey: m.Key, SummaryModel: m.Summary, ExtractionModel: m.Extraction,
 		}
 	}
 	if len(t.Limits) > 0 {

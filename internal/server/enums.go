@@ -101,6 +101,11 @@ var (
 		memory.CauseRetracted:   memoryv1.FactCause_FACT_CAUSE_RETRACTED,
 		memory.CauseErased:      memoryv1.FactCause_FACT_CAUSE_ERASED,
 	})
+	conflictRules = newEnum(map[memory.OnConflict]memoryv1.OnConflict{
+		memory.ConflictSkipped:     memoryv1.OnConflict_ON_CONFLICT_SKIP,
+		memory.ConflictOverwritten: memoryv1.OnConflict_ON_CONFLICT_OVERWRITE,
+		memory.ConflictRenamed:     memoryv1.OnConflict_ON_CONFLICT_NEW_IDS,
+	})
 	summaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
 		memory.SummarySession: memoryv1.SummaryKind_SUMMARY_KIND_SESSION,
 		memory.SummaryWeek:    memoryv1.SummaryKind_SUMMARY_KIND_WEEK,

@@ -62,7 +62,7 @@ func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
 		"Role": isWhole(roles), "KeyRole": isWhole(keyRoles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
 		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
 		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
-		"SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
+		"OnConflict": isWhole(conflictRules), "SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
 		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purges),
 		"JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
 		"Watermark": isWhole(watermarkNames), "OmitReason": isWhole(omitReasons), "HistoryOmitReason": isWhole(historyOmitReasons),

@@ -23,10 +23,12 @@ const maxChunk = 1 << 20
 // the messages cost little.
 const sentChunk = 256 << 10
 
+const conflictNames = "ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NEW_IDS"
+
 // porter exports and imports users.
 type porter interface {
 	Export(ctx context.Context, user memory.UserRef, out io.Writer) error
-	Import(ctx context.Context, user memory.UserRef, in io.Reader) (service.Imported, error)
+	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (service.Imported, error)
 }
 
 func (s *userServer) ExportUser(req *memoryv1.ExportUserRequest, out grpc.ServerStreamingServer[memoryv1.ExportUserResponse]) error {
@@ -71,15 +73,17 @@ func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUse
 	}
 	c := &checker{}
 	ref := memory.UserRef{Tenant: tenantOf(ctx), UserID: c.label("user_id", first.GetUserId())}
+	rule := oneOf(c, "on_conflict", conflictRules, first.GetOnConflict(), conflictNames)
 	if err := c.err(); err != nil {
 		return err
 	}
-	imported, err := s.porter.Import(ctx, ref, receive(ctx, in, first.GetChunk(), s.patience))
+	imported, err := s.porter.Import(ctx, ref, rule, receive(ctx, in, first.GetChunk(), s.patience))
 	if err != nil {
 		return err
 	}
 	return in.SendAndClose(&memoryv1.ImportUserResponse{
 		User: userProto(imported.User), Sessions: imported.Sessions, Messages: imported.Messages, Facts: imported.Facts,
+		LeftSessions: imported.SessionsLeft, LeftFacts: imported.FactsLeft,
 	})
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type Access struct {
 	profiles     func(name string) error
 	book         *limits.Book
 	budget       *limits.Budget
-	unpriced     []string
+	unpriced     func(*store.TenantModels) []string
+	checkModels  func(store.TenantModels) error
 	eraseTenants func()
 }
 
@@ -41,15 +43,17 @@ type AccessOptions struct {
 	Profiles     func(name string) error // refuses a profile that the server does not have
 	Book         *limits.Book
 	Budget       *limits.Budget
-	Unpriced     []string // models that have no price
-	EraseTenants func()   // says that a tenant is to be erased; it must not block
+	Unpriced     func(*store.TenantModels) []string // models that have no price; nil for those of a tenant without its own
+	CheckModels  func(store.TenantModels) error     // refuses models that this server cannot ask
+	EraseTenants func()                             // says that a tenant is to be erased; it must not block
 }
 
 // NewAccess makes Access.
 func NewAccess(o AccessOptions) *Access {
 	return &Access{
 		store: o.Store, now: o.Now, forgetKey: o.ForgetKey, forgetTenant: o.ForgetTenant, profiles: o.Profiles, book: o.Book,
-		budget: o.Budget, unpriced: o.Unpriced, eraseTenants: o.EraseTenants,
+		budget: o.Budget, unpriced: o.Unpriced, checkModels: o.CheckModels,
+		eraseTenants: o.EraseTenants,
 	}
 }
 
@@ -160,22 +164,63 @@ func (a *Access) Tenant(ctx context.Context, id string) (t TenantState, err erro
 	return t, err
 }
 
-// UpdateTenant changes the tenant's limits and profile. It refuses a limit on costs where a model has no price.
+// UpdateTenant changes the tenant's limits, profile and models. It refuses a limit on costs beside a model that has no price.
 func (a *Access) UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error) {
 	if u.Profile != nil {
 		if err := a.profiles(*u.Profile); err != nil {
 			return store.Tenant{}, err
 		}
 	}
-	for name, value := range u.Set {
-		if limits.Limit(name).CostsMoney() && value > 0 && len(a.unpriced) > 0 {
-			return store.Tenant{}, memory.InvalidField("tenant.limits."+strings.ReplaceAll(name, "-", "_"),
-				"cannot hold %s, which has no price: set prices.%s in the server's file", a.unpriced[0], a.unpriced[0])
+	if u.Models != nil && *u.Models != (store.TenantModels{}) {
+		if err := a.checkModels(*u.Models); err != nil {
+			return store.Tenant{}, err
 		}
+	}
+	if err := a.checkPrices(ctx, u); err != nil {
+		return store.Tenant{}, err
 	}
 	t, err := a.store.UpdateTenant(ctx, u)
 	a.forgetTenant(u.ID)
 	return t, err
+}
+
+// checkPrices refuses an update after which a limit on costs would stand beside a model that has no price.
+func (a *Access) checkPrices(ctx context.Context, u store.TenantUpdate) error {
+	was, err := a.store.Tenant(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	models := was.Models
+	if u.Models != nil {
+		models = u.Models
+	}
+	if models != nil && *models == (store.TenantModels{}) {
+		models = nil
+	}
+	unpriced := a.unpriced(models)
+	if len(unpriced) == 0 {
+		return nil
+	}
+	for name, value := range u.Set {
+		if limits.Limit(name).CostsMoney() && value > 0 {
+			return memory.InvalidField("tenant.limits."+strings.ReplaceAll(name, "-", "_"),
+				"cannot hold %s, which has no price: set prices.%s in the server's file", unpriced[0], unpriced[0])
+		}
+	}
+	if u.Models == nil {
+		return nil
+	}
+	hold := a.book.With(was.Limits)
+	for name, value := range u.Set {
+		hold = hold.With(map[string]float64{name: value})
+	}
+	for _, l := range limits.All() {
+		if l.CostsMoney() && hold[l] > 0 && !slices.Contains(u.Clear, string(l)) {
+			return memory.InvalidField("tenant.models",
+				"cannot be held to the limit %s: %s has no price: set prices.%s in the server's file", l, unpriced[0], unpriced[0])
+		}
+	}
+	return nil
 }
 
 // SuspendTenant refuses the tenant's calls.

@@ -121,11 +121,23 @@ func counted(messages []memory.Message, given []int64, c tokens.Counter) []memor
 // summarisers are what a context policy may have asked.
 type summarisers struct {
 	byName     map[string]CompactModel // "" is the one asked where a policy names none
-	extractive Extractive              // writes where there is no such model, or where it failed
+	own        func(ctx context.Context) (model CompactModel, ok bool)
+	extractive Extractive // writes where there is no such model, or where it failed
 }
 
 func newSummarisers(o Options) summarisers {
-	return summarisers{byName: o.CompactModels, extractive: o.Extractive}
+	return summarisers{byName: o.CompactModels, own: o.OwnModel, extractive: o.Extractive}
+}
+
+// of returns the model to ask; false for the built-in summariser.
+func (s summarisers) of(ctx context.Context, name string) (CompactModel, bool) {
+	if s.own != nil {
+		if own, ok := s.own(ctx); ok {
+			return own, own != nil
+		}
+	}
+	model, ok := s.byName[name]
+	return model, ok
 }
 
 // asking is what models were asked in one call.
@@ -161,7 +173,7 @@ const (
 // ask asks the model that a request names, the configured summariser, or the built-in one where that is wanted or
 // nothing else is there. A model is given less time than the built-in summariser, which can answer in its place.
 func (a *asking) ask(ctx, forModels context.Context, r compaction.Request) compaction.Answer {
-	model, ok := a.models.byName[r.Model]
+	model, ok := a.models.of(forModels, r.Model)
 	switch {
 	case r.Extract, !ok && r.Prompt == "":
 		return a.answer(a.models.extractive.Summarize(ctx, r.Task))

@@ -291,7 +291,7 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 		last, r.FromTime, r.ToTime = c.now.Through, c.now.Start, c.now.End
 	}
 	if last == 0 {
-		return r, noSummary("session " + r.SessionID + " that stands")
+		return r, noSessionSummary(r.SessionID)
 	}
 	r.Covers = []memory.Covered{c.marks.Covered(r.Session, memory.SeqRange{From: 1, To: last})}
 	return r, nil

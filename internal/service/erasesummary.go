@@ -44,7 +44,7 @@ func (s *Eraser) sessionSummary(ctx context.Context, ref SummaryRef, marks summa
 		last = max(last, n.Range.To)
 	}
 	if last == gone {
-		return out, noSummary("session " + ref.SessionID)
+		return out, noSessionSummary(ref.SessionID)
 	}
 	covered := marks.Covered(session.Key, memory.SeqRange{From: 1, To: last})
 	return memory.ErasedSummary{Kind: ref.Kind, Covers: []memory.Covered{covered}}, nil
@@ -66,7 +66,7 @@ func (s *Eraser) periodSummary(ctx context.Context, ref SummaryRef, marks summar
 	revision := marks.OfPeriod(ref.Kind, period.Name)
 	written := slices.ContainsFunc(found, func(n memory.SummaryNode) bool { return n.Period.Name == period.Name })
 	if marks.IsDeleted(revision) || !written && revision.Revision == 0 {
-		return out, noSummary(period.Name)
+		return out, noPeriodSummary(period.Name)
 	}
 	leaves, err := s.store.LeavesBetween(ctx, store.LeafQuery{User: ref.User, From: period.Start, To: period.End})
 	if err != nil {

@@ -24,6 +24,7 @@ type Porter struct {
 	newKey  func() string
 	version string
 	log     *slog.Logger
+	merging
 	// One of each at a time: they take long, and read or write all that there is of a user. Others are told to come again
 	// rather than kept waiting with a stream open.
 	exports, imports *semaphore.Weighted
@@ -34,11 +35,13 @@ type portStore interface {
 	userReader
 	store.Exporter
 	store.Imports
+	mergeStore
 }
 
 func newPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
+		merging: merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, secret: o.FenceSecret},
 		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
@@ -104,11 +107,13 @@ func busy(what string) error {
 type Imported struct {
 	User                      memory.User
 	Sessions, Messages, Facts int64
+	// SessionsLeft and FactsLeft are those of the file that were left out.
+	SessionsLeft, FactsLeft int64
 }
 
 // Import stores the user of a file; without a UserID the one of the file. Nobody is served any of it until all of it has come
-// and was checked. What came of an import that failed is removed.
-func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) (Imported, error) {
+// and was checked. What came of an import that failed is removed. The rule says what becomes of a user who is there.
+func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (Imported, error) {
 	if !s.imports.TryAcquire(1) {
 		return Imported{}, busy("import")
 	}
@@ -122,21 +127,32 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) 
 		return Imported{}, err
 	}
 	user = r.User().Ref
-	if _, err := s.store.User(ctx, user); memory.ReasonOf(err) != memory.ReasonUserNotFound {
-		if err == nil {
-			err = store.UserExists(user)
-		}
+	there, err := s.store.User(ctx, user)
+	isNew := memory.ReasonOf(err) == memory.ReasonUserNotFound
+	if err == nil && rule == 0 {
+		err = store.UserExists(user)
+	}
+	if err != nil && !isNew {
 		return Imported{}, err
 	}
 	room, stored, err := s.tenancy.Reserve(ctx, user, 0)
 	if err != nil {
 		return Imported{}, err
 	}
+	if !isNew {
+		out, err := s.merge(ctx, r, room, store.Merge{User: user, Scope: there.Scope, OnConflict: rule})
+		stored(out.Messages)
+		return out, err
+	}
 	start := store.ImportStart{Scope: life.Scope, HashKey: r.User().HashKey, Time: s.now.stored()}
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
-	if err := s.fill(ctx, r, room); err != nil {
+	err = s.fill(ctx, filling{r: r, room: room, scope: life.Scope, takes: func(*store.Record) bool { return true }})
+	if err == nil {
+		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
+	}
+	if err != nil {
 		s.abandon(ctx, life.Scope)
 		return Imported{}, fmt.Errorf("import user: %w", err)
 	}
@@ -148,9 +164,18 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, in io.Reader) 
 	return out, nil
 }
 
-// fill stores what comes of the file, as far as there is room, and publishes it at its end.
-func (s *Porter) fill(ctx context.Context, r *portable.Reader, room *store.Room) error {
-	batch := store.ImportedRecords{User: r.User().Ref, Scope: r.User().Scope, Time: s.now.stored()}
+// filling is a file that is stored.
+type filling struct {
+	r     *portable.Reader
+	room  *store.Room
+	scope memory.ScopeKey // of the import
+	takes func(*store.Record) bool
+}
+
+// fill stores what comes of the file, as far as there is room.
+func (s *Porter) fill(ctx context.Context, f filling) error {
+	r := f.r
+	batch := store.ImportedRecords{User: r.User().Ref, Scope: f.scope, Time: s.now.stored()}
 	size := 0
 	flush := func() error {
 		now := s.now.stored()
@@ -172,8 +197,11 @@ func (s *Porter) fill(ctx context.Context, r *portable.Reader, room *store.Room)
 		if err != nil {
 			return err
 		}
-		if err := room.Check(r.Counts().Messages); err != nil {
+		if err := f.room.Check(r.Counts().Messages); err != nil {
 			return err
+		}
+		if !f.takes(&record) {
+			continue
 		}
 		full := len(batch.Records) == importedRecords || size+r.LastBytes() > importedBytes
 		if full || s.now.stored().Sub(batch.Time) > importPause {
@@ -183,10 +211,7 @@ func (s *Porter) fill(ctx context.Context, r *portable.Reader, room *store.Room)
 		}
 		batch.Records, size = append(batch.Records, record), size+r.LastBytes()
 	}
-	if err := flush(); err != nil {
-		return err
-	}
-	return s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
+	return flush()
 }
 
 // abandon removes what came of an import that failed, also when its caller has gone.
@@ -205,7 +230,7 @@ func (s *Porter) abandon(ctx context.Context, scope memory.ScopeKey) {
 	}
 }
 
-// Run removes imports that their servers did not come to end, until ctx ends; it returns nil then.
+// Run removes imports that their servers did not come to end, or ends them where all had come, until ctx ends; it returns nil then.
 func (s *Porter) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -227,11 +252,17 @@ func (s *Porter) sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find abandoned imports: %w", err)
 	}
-	for _, scope := range stale {
-		s.abandon(ctx, scope)
+	for _, one := range stale {
+		if one.Into == nil {
+			s.abandon(ctx, one.Scope)
+			continue
+		}
+		if _, err := s.adoptAll(ctx, one.Scope, *one.Into); err != nil {
+			return fmt.Errorf("go on with an import: %w", err)
+		}
 	}
 	if len(stale) > 0 {
-		s.log.InfoContext(ctx, "imports that had no end were removed", "imports", len(stale))
+		s.log.InfoContext(ctx, "imports that their servers did not end were removed, or ended", "imports", len(stale))
 	}
 	return nil
 }

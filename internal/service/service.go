@@ -101,7 +101,10 @@ type Options struct {
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
 	CompactModels map[string]CompactModel
-	Extractive    Extractive
+	// OwnModel returns the model of the tenant that ctx names, which is asked in place of all of CompactModels; nil and true where that is
+	// the built-in summariser, false where the tenant has none of its own. The func is nil where no tenant has.
+	OwnModel   func(ctx context.Context) (model CompactModel, ok bool)
+	Extractive Extractive
 
 	Vectors      recall.VectorView // nil to compare every vector here
 	Texts        recall.TextView   // nil for none

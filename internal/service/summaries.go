@@ -91,7 +91,7 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 		return Summary{}, err
 	}
 	if !ok {
-		return Summary{}, noSummary("session " + ref.SessionID)
+		return Summary{}, noSessionSummary(ref.SessionID)
 	}
 	return out.worded(), nil
 }
@@ -204,7 +204,7 @@ func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summ
 			return ofPeriod(node, marks), nil
 		}
 	}
-	return Summary{}, noSummary(period.Name)
+	return Summary{}, noPeriodSummary(period.Name)
 }
 
 func parsePeriod(ref SummaryRef, user memory.User) (memory.Period, error) {
@@ -231,11 +231,22 @@ func ofPeriod(n memory.SummaryNode, marks summary.Marks) Summary {
 	}
 }
 
-func noSummary(of string) error {
+// noSessionSummary and noPeriodSummary say how there comes to be one.
+func noSessionSummary(id string) error {
+	return noSummary("session "+id,
+		"it is summarised in the background once it has enough messages, or at once by Summarize: strata summaries now USER "+id)
+}
+
+func noPeriodSummary(name string) error {
+	return noSummary(name,
+		"weeks and months are summarised in the background once they are over, from the summaries of their sessions, which "+
+			"strata summaries now USER SESSION makes at once")
+}
+
+func noSummary(of, hint string) error {
 	return &memory.Error{
 		Kind: memory.KindNotFound, Reason: memory.ReasonSummaryNotFound,
-		Message:  "there is no summary of " + of + " yet; messages are summarised in the background, or at once by Summarize (strata summaries now)",
-		Metadata: map[string]string{"of": of},
+		Message: "there is no summary of " + of + " yet; " + hint, Metadata: map[string]string{"of": of},
 	}
 }
 

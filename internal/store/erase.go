@@ -25,7 +25,8 @@ type Erasures interface {
 	//   - EraseUser: no method knows the user. The next Append, UpdateUser or ApplyFacts without a job begins a new life, which
 	//     shares no key with the old one and starts at sequence 1. Every write for the ended life must be refused with
 	//     USER_NOT_FOUND or CONTENTION, or go to the new life: one that was acknowledged must be seen.
-	//   - EraseSession: the same of the session and its key. The user's other sessions stay as they are.
+	//   - EraseSession: the same of the session and its key. The user's other sessions stay as they are. The erasure keeps a keyed hash of
+	//     the session's id, so that no import brings back what was recorded before: see AdoptSession.
 	//   - EraseMessages: a message is Deleted: see memory.Message. Its place stays, its id stays known unless IDs is
 	//     memory.FreeIDs, and Hidden has its seq for the life of the session. MessagesAt leaves it out, UpdateMessage returns
 	//     MESSAGE_NOT_FOUND, KnownMessages and Append know its id still, KnownToolCalls does not know its calls.

@@ -24,13 +24,19 @@ func UserNotFound(u memory.UserRef) error {
 func UserExists(u memory.UserRef) error {
 	return &memory.Error{
 		Kind: memory.KindExists, Reason: memory.ReasonUserExists,
-		Message:  "the user " + u.UserID + " exists: nothing was imported; import under another user id, or erase the user before",
+		Message: "the user " + u.UserID + " exists: nothing was imported; import under another user id, say by on_conflict what becomes of " +
+			"what is there, or erase the user before",
 		Metadata: map[string]string{"user_id": u.UserID},
 	}
 }
 
 // ImportGone refuses what is added to an import that was ended or given up.
 func ImportGone() error { return Contention("the import was ended or given up") }
+
+// ImportTargetGone refuses what was to go to a user who was erased meanwhile.
+func ImportTargetGone() error {
+	return Contention("the user was erased while the import was under way, and nothing of it is kept")
+}
 
 // SessionNotFound is the error for a session that the user does not have.
 func SessionNotFound(ref memory.SessionRef) error {

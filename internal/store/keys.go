@@ -35,8 +35,8 @@ type Keys interface {
 	SuspendTenant(ctx context.Context, id string, at time.Time) (Tenant, error)
 	// BeginTenantErasure must give the tenant an Erasure of that CreateTime, unless it has one, and set SuspendTime, unless it is set.
 	BeginTenantErasure(ctx context.Context, id string, at time.Time) (Tenant, error)
-	// UpdateTenantErasure must store the erasure of a tenant that has one. With a DoneTime it must delete the tenant's keys, limits and
-	// profile first, so that repeating it after a failure does all of it.
+	// UpdateTenantErasure must store the erasure of a tenant that has one. With a DoneTime it must delete the tenant's keys, limits,
+	// profile and models first, so that repeating it after a failure does all of it.
 	UpdateTenantErasure(ctx context.Context, id string, e memory.TenantErasure) error
 	// UpdateTenant must change what the update names and nothing else: of updates at once that name other limits, none may be
 	// lost.
@@ -91,8 +91,20 @@ type Tenant struct {
 	Erasure     *memory.TenantErasure // nil where it is not erased
 	// Limits are those that are not the server's, by the names of package limits; nil for none.
 	Limits  map[string]float64
-	Profile string // of sessions that name none; "" for the server's
+	Profile string        // of sessions that name none; "" for the server's
+	Models  *TenantModels // nil where the server's are asked
 }
+
+// TenantModels are the chat models that a tenant has of its own.
+type TenantModels struct {
+	BaseURL    string `json:"base_url,omitempty"` // "" for the server's endpoint
+	Key        string `json:"key,omitempty"`      // names the key; the key itself is stored nowhere
+	Summary    string `json:"summary"`            // the model, or BuiltinModel
+	Extraction string `json:"extraction"`
+}
+
+// BuiltinModel is, among the models of a tenant, what is part of the program.
+const BuiltinModel = "builtin"
 
 // TenantUpdate changes what was decided about a tenant.
 type TenantUpdate struct {
@@ -100,6 +112,7 @@ type TenantUpdate struct {
 	Set     map[string]float64 // limits
 	Clear   []string           // limits that are the server's again; none that is in Set
 	Profile *string            // nil to leave it; "" for the server's
+	Models  *TenantModels      // nil to leave them; the zero value for the server's
 }
 
 // TenantQuery asks for a page of tenants.

@@ -45,11 +45,76 @@ type Imports interface {
 	// wait for the search index, the facts for their vectors, everything for the views, and sessions and periods for
 	// background work at Time. It must refuse with USER_EXISTS, and leave the life unserved, when the tenant has the user.
 	PublishImport(ctx context.Context, p ImportEnd) error
+	// CommitImport must keep whom all that has come goes to, in place of PublishImport: a user who is served already. From then on
+	// StaleImports returns it with the import. It must refuse with CONTENTION when the user lives another life.
+	CommitImport(ctx context.Context, p ImportCommit) error
+	// AdoptSession must make a session of an import that was committed one of the life that it goes to, with its turns, summaries and
+	// jobs, in one write or so that repeating it completes it, and schedule it, the views and the user's periods at Time. Further:
+	//   - Where the life has a session of the id it must change nothing and return SessionThere.
+	//   - Where a session of the id was erased in the life at or after the CreateTime of the one that came, by an erasure that is not one
+	//     of Replaces, it must change nothing and return SessionErased. The erasures of Replaces do not count for later calls either.
+	//   - Of a life that has ended it must return CONTENTION.
+	AdoptSession(ctx context.Context, p Adoption) (Adopted, error)
 	// AbandonImport must delete at most about limit rows of a life that was begun and not ended, and report whether none is
-	// left. Of any other life it must delete nothing and report that none is left.
+	// left: then no file of an embedded store may hold any bytes of them. Of what was adopted and of any other life it must delete
+	// nothing. From the first call on the import is not committed any more.
 	AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error)
 	// StaleImports must return lives that were begun, not ended, and not added to since before.
-	StaleImports(ctx context.Context, before time.Time, limit int) ([]memory.ScopeKey, error)
+	StaleImports(ctx context.Context, before time.Time, limit int) ([]StaleImport, error)
+}
+
+// ImportUser is where Export finds what has come of an import that was not ended.
+func ImportUser(scope memory.ScopeKey) memory.UserRef {
+	return memory.UserRef{Tenant: ImportTenant, UserID: string(scope)}
+}
+
+// ImportTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant or id has a
+// control character, so nobody is served them.
+const ImportTenant = "\x01import"
+
+// Merge is whom an import goes to who is served already.
+type Merge struct {
+	User       memory.UserRef
+	Scope      memory.ScopeKey // of the life
+	OnConflict memory.OnConflict
+	Time       time.Time // what was written in the life after it stays
+}
+
+// ImportCommit commits an import.
+type ImportCommit struct {
+	Scope memory.ScopeKey // of the import
+	Into  Merge
+	Time  time.Time
+}
+
+// StaleImport is an import that nobody goes on with.
+type StaleImport struct {
+	Scope memory.ScopeKey
+	Into  *Merge // nil where it was not committed
+}
+
+// Adoption has a session of an import be one of the user that the import goes to.
+type Adoption struct {
+	Import   memory.ScopeKey
+	Into     Merge
+	Session  memory.Session // its Key, CreateTime, and Ref with the SessionID
+	Replaces []string       // ids of erasures that made room for it
+	Time     time.Time
+}
+
+// Adopted is what became of a session that was to be adopted.
+type Adopted int
+
+// The outcomes of AdoptSession.
+const (
+	SessionAdopted Adopted = iota + 1
+	SessionThere
+	SessionErased
+)
+
+// ErasedSessionHash is what an erasure of a session keeps of its id.
+func ErasedSessionHash(key memory.HashKey, sessionID string) memory.KeyedHash {
+	return key.Keyed(memory.IDDigest("erased session/" + sessionID))
 }
 
 // ImportStart begins an import.
@@ -127,6 +192,8 @@ type SessionRecord struct {
 	LookAt      time.Time // zero for never
 	CoveredSeq  int64     // the last message that a summary covers
 	CoveredTime time.Time // its create time; zero without one
+	// HashKey is the key of the session's hashes where that is not the user's, as it came from another one; "" elsewhere.
+	HashKey memory.HashKey
 }
 
 // TurnRecord is a turn.

@@ -554,7 +554,8 @@ func (t Task) lostSentences(ctx context.Context, said []Said, kept *evidence) []
 		if s.Line >= 0 {
 			factor = spokenFactors[s.Role]
 		}
-		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || promptinjection.IsPleasantry(s.Text) {
+		if factor == 0 || s.Tool || text.AsksQuestion(s.Text) || size > longestAppended || promptinjection.IsPleasantry(s.Text) ||
+			s.Role == memory.RoleAssistant && Acknowledges(s.Text) {
 			continue
 		}
 		lost := lostSentence{text: s.Whole, place: places[i], revises: revising[i]}

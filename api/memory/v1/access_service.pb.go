@@ -710,7 +710,9 @@ type Tenant struct {
 	// The profile of sessions that name none when they begin, at most 255 bytes; the server's where it is empty.
 	DefaultProfile string `protobuf:"bytes,4,opt,name=default_profile,json=defaultProfile,proto3" json:"default_profile,omitempty"`
 	// How far it is erased; not set where it is not.
-	Erasure       *TenantErasure `protobuf:"bytes,5,opt,name=erasure,proto3" json:"erasure,omitempty"`
+	Erasure *TenantErasure `protobuf:"bytes,5,opt,name=erasure,proto3" json:"erasure,omitempty"`
+	// The chat models that are the tenant's own; not set where the server's are asked.
+	Models        *TenantModels `protobuf:"bytes,6,opt,name=models,proto3" json:"models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -780,6 +782,89 @@ func (x *Tenant) GetErasure() *TenantErasure {
 	return nil
 }
 
+func (x *Tenant) GetModels() *TenantModels {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+// TenantModels are the chat models that a tenant has of its own: what summarises and extracts for it, and what its context policies ask.
+// A suspended tenant's are not asked. Embeddings and rerankers are the server's.
+type TenantModels struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The OpenAI-compatible endpoint, such as https://api.openai.com/v1, at most 1,024 bytes. Its host must be one that the server's
+	// setting tenant-model-hosts has, or that of its chat-base-url. Empty for the server's endpoint.
+	ChatBaseUrl string `protobuf:"bytes,1,opt,name=chat_base_url,json=chatBaseUrl,proto3" json:"chat_base_url,omitempty"`
+	// Names the key of the endpoint: a file in the folder that the server's setting tenant-keys names, 1 to 255 bytes without / and not
+	// beginning with a dot. The key itself is never in the API. Empty for no key, or the server's where chat_base_url is empty too.
+	ChatKey string `protobuf:"bytes,2,opt,name=chat_key,json=chatKey,proto3" json:"chat_key,omitempty"`
+	// The chat model that summarises, 1 to 255 bytes; builtin for the extractive summariser. Required.
+	SummaryModel string `protobuf:"bytes,3,opt,name=summary_model,json=summaryModel,proto3" json:"summary_model,omitempty"`
+	// The chat model that extracts facts, 1 to 255 bytes; builtin for the rules. Required.
+	ExtractionModel string `protobuf:"bytes,4,opt,name=extraction_model,json=extractionModel,proto3" json:"extraction_model,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *TenantModels) Reset() {
+	*x = TenantModels{}
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantModels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantModels) ProtoMessage() {}
+
+func (x *TenantModels) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantModels.ProtoReflect.Descriptor instead.
+func (*TenantModels) Descriptor() ([]byte, []int) {
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TenantModels) GetChatBaseUrl() string {
+	if x != nil {
+		return x.ChatBaseUrl
+	}
+	return ""
+}
+
+func (x *TenantModels) GetChatKey() string {
+	if x != nil {
+		return x.ChatKey
+	}
+	return ""
+}
+
+func (x *TenantModels) GetSummaryModel() string {
+	if x != nil {
+		return x.SummaryModel
+	}
+	return ""
+}
+
+func (x *TenantModels) GetExtractionModel() string {
+	if x != nil {
+		return x.ExtractionModel
+	}
+	return ""
+}
+
 // TenantErasure is how far a tenant is erased.
 type TenantErasure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -797,7 +882,7 @@ type TenantErasure struct {
 
 func (x *TenantErasure) Reset() {
 	*x = TenantErasure{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +894,7 @@ func (x *TenantErasure) String() string {
 func (*TenantErasure) ProtoMessage() {}
 
 func (x *TenantErasure) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[10]
+	mi := &file_memory_v1_access_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +907,7 @@ func (x *TenantErasure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantErasure.ProtoReflect.Descriptor instead.
 func (*TenantErasure) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{10}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TenantErasure) GetCreateTime() *timestamppb.Timestamp {
@@ -868,7 +953,7 @@ type TenantExtent struct {
 
 func (x *TenantExtent) Reset() {
 	*x = TenantExtent{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +965,7 @@ func (x *TenantExtent) String() string {
 func (*TenantExtent) ProtoMessage() {}
 
 func (x *TenantExtent) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[11]
+	mi := &file_memory_v1_access_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +978,7 @@ func (x *TenantExtent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantExtent.ProtoReflect.Descriptor instead.
 func (*TenantExtent) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{11}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TenantExtent) GetUsers() int64 {
@@ -933,7 +1018,7 @@ type EraseTenantRequest struct {
 
 func (x *EraseTenantRequest) Reset() {
 	*x = EraseTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1030,7 @@ func (x *EraseTenantRequest) String() string {
 func (*EraseTenantRequest) ProtoMessage() {}
 
 func (x *EraseTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[12]
+	mi := &file_memory_v1_access_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1043,7 @@ func (x *EraseTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseTenantRequest.ProtoReflect.Descriptor instead.
 func (*EraseTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{12}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EraseTenantRequest) GetTenant() string {
@@ -995,7 +1080,7 @@ type EraseTenantResponse struct {
 
 func (x *EraseTenantResponse) Reset() {
 	*x = EraseTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1092,7 @@ func (x *EraseTenantResponse) String() string {
 func (*EraseTenantResponse) ProtoMessage() {}
 
 func (x *EraseTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[13]
+	mi := &file_memory_v1_access_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1105,7 @@ func (x *EraseTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseTenantResponse.ProtoReflect.Descriptor instead.
 func (*EraseTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{13}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EraseTenantResponse) GetTenant() *Tenant {
@@ -1069,7 +1154,7 @@ type TenantLimits struct {
 
 func (x *TenantLimits) Reset() {
 	*x = TenantLimits{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1166,7 @@ func (x *TenantLimits) String() string {
 func (*TenantLimits) ProtoMessage() {}
 
 func (x *TenantLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[14]
+	mi := &file_memory_v1_access_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1179,7 @@ func (x *TenantLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantLimits.ProtoReflect.Descriptor instead.
 func (*TenantLimits) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{14}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TenantLimits) GetTenantRequestsPerSecond() float64 {
@@ -1191,7 +1276,7 @@ type TenantUsage struct {
 
 func (x *TenantUsage) Reset() {
 	*x = TenantUsage{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1203,7 +1288,7 @@ func (x *TenantUsage) String() string {
 func (*TenantUsage) ProtoMessage() {}
 
 func (x *TenantUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[15]
+	mi := &file_memory_v1_access_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1216,7 +1301,7 @@ func (x *TenantUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TenantUsage.ProtoReflect.Descriptor instead.
 func (*TenantUsage) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{15}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TenantUsage) GetModelTokensToday() int64 {
@@ -1258,7 +1343,7 @@ type GetTenantRequest struct {
 
 func (x *GetTenantRequest) Reset() {
 	*x = GetTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[16]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1270,7 +1355,7 @@ func (x *GetTenantRequest) String() string {
 func (*GetTenantRequest) ProtoMessage() {}
 
 func (x *GetTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[16]
+	mi := &file_memory_v1_access_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1283,7 +1368,7 @@ func (x *GetTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantRequest.ProtoReflect.Descriptor instead.
 func (*GetTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{16}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetTenantRequest) GetTenant() string {
@@ -1308,7 +1393,7 @@ type GetTenantResponse struct {
 
 func (x *GetTenantResponse) Reset() {
 	*x = GetTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[17]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1320,7 +1405,7 @@ func (x *GetTenantResponse) String() string {
 func (*GetTenantResponse) ProtoMessage() {}
 
 func (x *GetTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[17]
+	mi := &file_memory_v1_access_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1333,7 +1418,7 @@ func (x *GetTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTenantResponse.ProtoReflect.Descriptor instead.
 func (*GetTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{17}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetTenantResponse) GetTenant() *Tenant {
@@ -1362,8 +1447,8 @@ type UpdateTenantRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant, at most 255 bytes, and the new values.
 	Tenant *Tenant `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	// What to change: limits, default_profile, or single limits such as limits.tenant_messages; what is set when empty. A limit that is
-	// named here and not set is the server's again.
+	// What to change: limits, default_profile, models, or single limits such as limits.tenant_messages; what is set when empty. A limit
+	// that is named here and not set is the server's again, and so are models, which are changed all together.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1371,7 +1456,7 @@ type UpdateTenantRequest struct {
 
 func (x *UpdateTenantRequest) Reset() {
 	*x = UpdateTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[18]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1468,7 @@ func (x *UpdateTenantRequest) String() string {
 func (*UpdateTenantRequest) ProtoMessage() {}
 
 func (x *UpdateTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[18]
+	mi := &file_memory_v1_access_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1481,7 @@ func (x *UpdateTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTenantRequest.ProtoReflect.Descriptor instead.
 func (*UpdateTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{18}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateTenantRequest) GetTenant() *Tenant {
@@ -1424,7 +1509,7 @@ type UpdateTenantResponse struct {
 
 func (x *UpdateTenantResponse) Reset() {
 	*x = UpdateTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[19]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +1521,7 @@ func (x *UpdateTenantResponse) String() string {
 func (*UpdateTenantResponse) ProtoMessage() {}
 
 func (x *UpdateTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[19]
+	mi := &file_memory_v1_access_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +1534,7 @@ func (x *UpdateTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTenantResponse.ProtoReflect.Descriptor instead.
 func (*UpdateTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{19}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UpdateTenantResponse) GetTenant() *Tenant {
@@ -1472,7 +1557,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[20]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1569,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[20]
+	mi := &file_memory_v1_access_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1582,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{20}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListTenantsRequest) GetPageSize() int32 {
@@ -1527,7 +1612,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[21]
+	mi := &file_memory_v1_access_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1624,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[21]
+	mi := &file_memory_v1_access_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1637,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{21}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -1580,7 +1665,7 @@ type SuspendTenantRequest struct {
 
 func (x *SuspendTenantRequest) Reset() {
 	*x = SuspendTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[22]
+	mi := &file_memory_v1_access_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1677,7 @@ func (x *SuspendTenantRequest) String() string {
 func (*SuspendTenantRequest) ProtoMessage() {}
 
 func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[22]
+	mi := &file_memory_v1_access_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1690,7 @@ func (x *SuspendTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantRequest.ProtoReflect.Descriptor instead.
 func (*SuspendTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{22}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SuspendTenantRequest) GetTenant() string {
@@ -1626,7 +1711,7 @@ type SuspendTenantResponse struct {
 
 func (x *SuspendTenantResponse) Reset() {
 	*x = SuspendTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[23]
+	mi := &file_memory_v1_access_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1723,7 @@ func (x *SuspendTenantResponse) String() string {
 func (*SuspendTenantResponse) ProtoMessage() {}
 
 func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[23]
+	mi := &file_memory_v1_access_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1736,7 @@ func (x *SuspendTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendTenantResponse.ProtoReflect.Descriptor instead.
 func (*SuspendTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{23}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuspendTenantResponse) GetTenant() *Tenant {
@@ -1672,7 +1757,7 @@ type ResumeTenantRequest struct {
 
 func (x *ResumeTenantRequest) Reset() {
 	*x = ResumeTenantRequest{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[24]
+	mi := &file_memory_v1_access_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1769,7 @@ func (x *ResumeTenantRequest) String() string {
 func (*ResumeTenantRequest) ProtoMessage() {}
 
 func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[24]
+	mi := &file_memory_v1_access_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1782,7 @@ func (x *ResumeTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTenantRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{24}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResumeTenantRequest) GetTenant() string {
@@ -1718,7 +1803,7 @@ type ResumeTenantResponse struct {
 
 func (x *ResumeTenantResponse) Reset() {
 	*x = ResumeTenantResponse{}
-	mi := &file_memory_v1_access_service_proto_msgTypes[25]
+	mi := &file_memory_v1_access_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1815,7 @@ func (x *ResumeTenantResponse) String() string {
 func (*ResumeTenantResponse) ProtoMessage() {}
 
 func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_access_service_proto_msgTypes[25]
+	mi := &file_memory_v1_access_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1828,7 @@ func (x *ResumeTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTenantResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTenantResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{25}
+	return file_memory_v1_access_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeTenantResponse) GetTenant() *Tenant {
@@ -1802,13 +1887,19 @@ const file_memory_v1_access_service_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x15\n" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\"5\n" +
 	"\x11RevokeKeyResponse\x12 \n" +
-	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"\xed\x01\n" +
+	"\x03key\x18\x01 \x01(\v2\x0e.memory.v1.KeyR\x03key\"\x9e\x02\n" +
 	"\x06Tenant\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12=\n" +
 	"\fsuspend_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\vsuspendTime\x12/\n" +
 	"\x06limits\x18\x03 \x01(\v2\x17.memory.v1.TenantLimitsR\x06limits\x12'\n" +
 	"\x0fdefault_profile\x18\x04 \x01(\tR\x0edefaultProfile\x122\n" +
-	"\aerasure\x18\x05 \x01(\v2\x18.memory.v1.TenantErasureR\aerasure\"\xcc\x01\n" +
+	"\aerasure\x18\x05 \x01(\v2\x18.memory.v1.TenantErasureR\aerasure\x12/\n" +
+	"\x06models\x18\x06 \x01(\v2\x17.memory.v1.TenantModelsR\x06models\"\x9d\x01\n" +
+	"\fTenantModels\x12\"\n" +
+	"\rchat_base_url\x18\x01 \x01(\tR\vchatBaseUrl\x12\x19\n" +
+	"\bchat_key\x18\x02 \x01(\tR\achatKey\x12#\n" +
+	"\rsummary_model\x18\x03 \x01(\tR\fsummaryModel\x12)\n" +
+	"\x10extraction_model\x18\x04 \x01(\tR\x0fextractionModel\"\xcc\x01\n" +
 	"\rTenantErasure\x12;\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x127\n" +
@@ -1920,7 +2011,7 @@ func file_memory_v1_access_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_access_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_memory_v1_access_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_memory_v1_access_service_proto_goTypes = []any{
 	(KeyRole)(0),                  // 0: memory.v1.KeyRole
 	(*Key)(nil),                   // 1: memory.v1.Key
@@ -1933,84 +2024,86 @@ var file_memory_v1_access_service_proto_goTypes = []any{
 	(*RevokeKeyRequest)(nil),      // 8: memory.v1.RevokeKeyRequest
 	(*RevokeKeyResponse)(nil),     // 9: memory.v1.RevokeKeyResponse
 	(*Tenant)(nil),                // 10: memory.v1.Tenant
-	(*TenantErasure)(nil),         // 11: memory.v1.TenantErasure
-	(*TenantExtent)(nil),          // 12: memory.v1.TenantExtent
-	(*EraseTenantRequest)(nil),    // 13: memory.v1.EraseTenantRequest
-	(*EraseTenantResponse)(nil),   // 14: memory.v1.EraseTenantResponse
-	(*TenantLimits)(nil),          // 15: memory.v1.TenantLimits
-	(*TenantUsage)(nil),           // 16: memory.v1.TenantUsage
-	(*GetTenantRequest)(nil),      // 17: memory.v1.GetTenantRequest
-	(*GetTenantResponse)(nil),     // 18: memory.v1.GetTenantResponse
-	(*UpdateTenantRequest)(nil),   // 19: memory.v1.UpdateTenantRequest
-	(*UpdateTenantResponse)(nil),  // 20: memory.v1.UpdateTenantResponse
-	(*ListTenantsRequest)(nil),    // 21: memory.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),   // 22: memory.v1.ListTenantsResponse
-	(*SuspendTenantRequest)(nil),  // 23: memory.v1.SuspendTenantRequest
-	(*SuspendTenantResponse)(nil), // 24: memory.v1.SuspendTenantResponse
-	(*ResumeTenantRequest)(nil),   // 25: memory.v1.ResumeTenantRequest
-	(*ResumeTenantResponse)(nil),  // 26: memory.v1.ResumeTenantResponse
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 28: google.protobuf.Duration
-	(*StoreReceipt)(nil),          // 29: memory.v1.StoreReceipt
-	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
+	(*TenantModels)(nil),          // 11: memory.v1.TenantModels
+	(*TenantErasure)(nil),         // 12: memory.v1.TenantErasure
+	(*TenantExtent)(nil),          // 13: memory.v1.TenantExtent
+	(*EraseTenantRequest)(nil),    // 14: memory.v1.EraseTenantRequest
+	(*EraseTenantResponse)(nil),   // 15: memory.v1.EraseTenantResponse
+	(*TenantLimits)(nil),          // 16: memory.v1.TenantLimits
+	(*TenantUsage)(nil),           // 17: memory.v1.TenantUsage
+	(*GetTenantRequest)(nil),      // 18: memory.v1.GetTenantRequest
+	(*GetTenantResponse)(nil),     // 19: memory.v1.GetTenantResponse
+	(*UpdateTenantRequest)(nil),   // 20: memory.v1.UpdateTenantRequest
+	(*UpdateTenantResponse)(nil),  // 21: memory.v1.UpdateTenantResponse
+	(*ListTenantsRequest)(nil),    // 22: memory.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),   // 23: memory.v1.ListTenantsResponse
+	(*SuspendTenantRequest)(nil),  // 24: memory.v1.SuspendTenantRequest
+	(*SuspendTenantResponse)(nil), // 25: memory.v1.SuspendTenantResponse
+	(*ResumeTenantRequest)(nil),   // 26: memory.v1.ResumeTenantRequest
+	(*ResumeTenantResponse)(nil),  // 27: memory.v1.ResumeTenantResponse
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*StoreReceipt)(nil),          // 30: memory.v1.StoreReceipt
+	(*fieldmaskpb.FieldMask)(nil), // 31: google.protobuf.FieldMask
 }
 var file_memory_v1_access_service_proto_depIdxs = []int32{
 	0,  // 0: memory.v1.Key.role:type_name -> memory.v1.KeyRole
-	27, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	27, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
-	27, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
-	27, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
-	27, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
+	28, // 1: memory.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	28, // 2: memory.v1.Key.expire_time:type_name -> google.protobuf.Timestamp
+	28, // 3: memory.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
+	28, // 4: memory.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
+	28, // 5: memory.v1.Key.old_token_expire_time:type_name -> google.protobuf.Timestamp
 	0,  // 6: memory.v1.CreateKeyRequest.role:type_name -> memory.v1.KeyRole
-	28, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
+	29, // 7: memory.v1.CreateKeyRequest.ttl:type_name -> google.protobuf.Duration
 	1,  // 8: memory.v1.CreateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 9: memory.v1.ListKeysResponse.keys:type_name -> memory.v1.Key
-	28, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	29, // 10: memory.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
 	1,  // 11: memory.v1.RotateKeyResponse.key:type_name -> memory.v1.Key
 	1,  // 12: memory.v1.RevokeKeyResponse.key:type_name -> memory.v1.Key
-	27, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
-	15, // 14: memory.v1.Tenant.limits:type_name -> memory.v1.TenantLimits
-	11, // 15: memory.v1.Tenant.erasure:type_name -> memory.v1.TenantErasure
-	27, // 16: memory.v1.TenantErasure.create_time:type_name -> google.protobuf.Timestamp
-	27, // 17: memory.v1.TenantErasure.done_time:type_name -> google.protobuf.Timestamp
-	29, // 18: memory.v1.TenantErasure.stores:type_name -> memory.v1.StoreReceipt
-	28, // 19: memory.v1.EraseTenantRequest.wait:type_name -> google.protobuf.Duration
-	10, // 20: memory.v1.EraseTenantResponse.tenant:type_name -> memory.v1.Tenant
-	12, // 21: memory.v1.EraseTenantResponse.extent:type_name -> memory.v1.TenantExtent
-	10, // 22: memory.v1.GetTenantResponse.tenant:type_name -> memory.v1.Tenant
-	15, // 23: memory.v1.GetTenantResponse.limits:type_name -> memory.v1.TenantLimits
-	16, // 24: memory.v1.GetTenantResponse.usage:type_name -> memory.v1.TenantUsage
-	10, // 25: memory.v1.UpdateTenantRequest.tenant:type_name -> memory.v1.Tenant
-	30, // 26: memory.v1.UpdateTenantRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10, // 27: memory.v1.UpdateTenantResponse.tenant:type_name -> memory.v1.Tenant
-	10, // 28: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
-	10, // 29: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
-	10, // 30: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
-	2,  // 31: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
-	4,  // 32: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
-	6,  // 33: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
-	8,  // 34: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
-	17, // 35: memory.v1.TenantService.GetTenant:input_type -> memory.v1.GetTenantRequest
-	19, // 36: memory.v1.TenantService.UpdateTenant:input_type -> memory.v1.UpdateTenantRequest
-	21, // 37: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
-	23, // 38: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
-	13, // 39: memory.v1.TenantService.EraseTenant:input_type -> memory.v1.EraseTenantRequest
-	25, // 40: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
-	3,  // 41: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
-	5,  // 42: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
-	7,  // 43: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
-	9,  // 44: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
-	18, // 45: memory.v1.TenantService.GetTenant:output_type -> memory.v1.GetTenantResponse
-	20, // 46: memory.v1.TenantService.UpdateTenant:output_type -> memory.v1.UpdateTenantResponse
-	22, // 47: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
-	24, // 48: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
-	14, // 49: memory.v1.TenantService.EraseTenant:output_type -> memory.v1.EraseTenantResponse
-	26, // 50: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
-	41, // [41:51] is the sub-list for method output_type
-	31, // [31:41] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	28, // 13: memory.v1.Tenant.suspend_time:type_name -> google.protobuf.Timestamp
+	16, // 14: memory.v1.Tenant.limits:type_name -> memory.v1.TenantLimits
+	12, // 15: memory.v1.Tenant.erasure:type_name -> memory.v1.TenantErasure
+	11, // 16: memory.v1.Tenant.models:type_name -> memory.v1.TenantModels
+	28, // 17: memory.v1.TenantErasure.create_time:type_name -> google.protobuf.Timestamp
+	28, // 18: memory.v1.TenantErasure.done_time:type_name -> google.protobuf.Timestamp
+	30, // 19: memory.v1.TenantErasure.stores:type_name -> memory.v1.StoreReceipt
+	29, // 20: memory.v1.EraseTenantRequest.wait:type_name -> google.protobuf.Duration
+	10, // 21: memory.v1.EraseTenantResponse.tenant:type_name -> memory.v1.Tenant
+	13, // 22: memory.v1.EraseTenantResponse.extent:type_name -> memory.v1.TenantExtent
+	10, // 23: memory.v1.GetTenantResponse.tenant:type_name -> memory.v1.Tenant
+	16, // 24: memory.v1.GetTenantResponse.limits:type_name -> memory.v1.TenantLimits
+	17, // 25: memory.v1.GetTenantResponse.usage:type_name -> memory.v1.TenantUsage
+	10, // 26: memory.v1.UpdateTenantRequest.tenant:type_name -> memory.v1.Tenant
+	31, // 27: memory.v1.UpdateTenantRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10, // 28: memory.v1.UpdateTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 29: memory.v1.ListTenantsResponse.tenants:type_name -> memory.v1.Tenant
+	10, // 30: memory.v1.SuspendTenantResponse.tenant:type_name -> memory.v1.Tenant
+	10, // 31: memory.v1.ResumeTenantResponse.tenant:type_name -> memory.v1.Tenant
+	2,  // 32: memory.v1.KeyService.CreateKey:input_type -> memory.v1.CreateKeyRequest
+	4,  // 33: memory.v1.KeyService.ListKeys:input_type -> memory.v1.ListKeysRequest
+	6,  // 34: memory.v1.KeyService.RotateKey:input_type -> memory.v1.RotateKeyRequest
+	8,  // 35: memory.v1.KeyService.RevokeKey:input_type -> memory.v1.RevokeKeyRequest
+	18, // 36: memory.v1.TenantService.GetTenant:input_type -> memory.v1.GetTenantRequest
+	20, // 37: memory.v1.TenantService.UpdateTenant:input_type -> memory.v1.UpdateTenantRequest
+	22, // 38: memory.v1.TenantService.ListTenants:input_type -> memory.v1.ListTenantsRequest
+	24, // 39: memory.v1.TenantService.SuspendTenant:input_type -> memory.v1.SuspendTenantRequest
+	14, // 40: memory.v1.TenantService.EraseTenant:input_type -> memory.v1.EraseTenantRequest
+	26, // 41: memory.v1.TenantService.ResumeTenant:input_type -> memory.v1.ResumeTenantRequest
+	3,  // 42: memory.v1.KeyService.CreateKey:output_type -> memory.v1.CreateKeyResponse
+	5,  // 43: memory.v1.KeyService.ListKeys:output_type -> memory.v1.ListKeysResponse
+	7,  // 44: memory.v1.KeyService.RotateKey:output_type -> memory.v1.RotateKeyResponse
+	9,  // 45: memory.v1.KeyService.RevokeKey:output_type -> memory.v1.RevokeKeyResponse
+	19, // 46: memory.v1.TenantService.GetTenant:output_type -> memory.v1.GetTenantResponse
+	21, // 47: memory.v1.TenantService.UpdateTenant:output_type -> memory.v1.UpdateTenantResponse
+	23, // 48: memory.v1.TenantService.ListTenants:output_type -> memory.v1.ListTenantsResponse
+	25, // 49: memory.v1.TenantService.SuspendTenant:output_type -> memory.v1.SuspendTenantResponse
+	15, // 50: memory.v1.TenantService.EraseTenant:output_type -> memory.v1.EraseTenantResponse
+	27, // 51: memory.v1.TenantService.ResumeTenant:output_type -> memory.v1.ResumeTenantResponse
+	42, // [42:52] is the sub-list for method output_type
+	32, // [32:42] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_access_service_proto_init() }
@@ -2019,14 +2112,14 @@ func file_memory_v1_access_service_proto_init() {
 		return
 	}
 	file_memory_v1_work_service_proto_init()
-	file_memory_v1_access_service_proto_msgTypes[14].OneofWrappers = []any{}
+	file_memory_v1_access_service_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_access_service_proto_rawDesc), len(file_memory_v1_access_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -265,12 +265,12 @@ const (
 type TenantServiceClient interface {
 	// GetTenant returns a tenant with the limits that it has and what it used of them.
 	GetTenant(ctx context.Context, in *GetTenantRequest, opts ...grpc.CallOption) (*GetTenantResponse, error)
-	// UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+	// UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others.
 	UpdateTenant(ctx context.Context, in *UpdateTenantRequest, opts ...grpc.CallOption) (*UpdateTenantResponse, error)
 	// ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(ctx context.Context, in *ListTenantsRequest, opts ...grpc.CallOption) (*ListTenantsResponse, error)
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-	// What is stored stays, and background work on it goes on.
+	// What is stored stays; no model is asked for it until then.
 	SuspendTenant(ctx context.Context, in *SuspendTenantRequest, opts ...grpc.CallOption) (*SuspendTenantResponse, error)
 	// EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
 	// far that is, and its receipt. What it used in tokens and money stays.
@@ -355,12 +355,12 @@ func (c *tenantServiceClient) ResumeTenant(ctx context.Context, in *ResumeTenant
 type TenantServiceServer interface {
 	// GetTenant returns a tenant with the limits that it has and what it used of them.
 	GetTenant(context.Context, *GetTenantRequest) (*GetTenantResponse, error)
-	// UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+	// UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others.
 	UpdateTenant(context.Context, *UpdateTenantRequest) (*UpdateTenantResponse, error)
 	// ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(context.Context, *ListTenantsRequest) (*ListTenantsResponse, error)
 	// SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-	// What is stored stays, and background work on it goes on.
+	// What is stored stays; no model is asked for it until then.
 	SuspendTenant(context.Context, *SuspendTenantRequest) (*SuspendTenantResponse, error)
 	// EraseTenant suspends a tenant for good and erases all its users, then its keys and settings, in the background: GetTenant shows how
 	// far that is, and its receipt. What it used in tokens and money stays.

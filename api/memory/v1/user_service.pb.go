@@ -26,6 +26,65 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// OnConflict says what an import does where the user is there already. Nothing that was deleted here comes back by
+// ON_CONFLICT_SKIP or ON_CONFLICT_OVERWRITE: sessions that were deleted since they were begun, messages and facts stay deleted.
+type OnConflict int32
+
+const (
+	// The import is refused with ALREADY_EXISTS.
+	OnConflict_ON_CONFLICT_UNSPECIFIED OnConflict = 0
+	// Sessions and facts with an id that is here stay as they are; the others of the file are added.
+	OnConflict_ON_CONFLICT_SKIP OnConflict = 1
+	// Those of the file take the place of sessions and facts with the same id, which are erased. A session stays as it is where a
+	// message of it was hidden, or anything in it deleted, and what was written here after the file had come stays too.
+	OnConflict_ON_CONFLICT_OVERWRITE OnConflict = 2
+	// All sessions and facts of the file are added under new ids.
+	OnConflict_ON_CONFLICT_NEW_IDS OnConflict = 3
+)
+
+// Enum value maps for OnConflict.
+var (
+	OnConflict_name = map[int32]string{
+		0: "ON_CONFLICT_UNSPECIFIED",
+		1: "ON_CONFLICT_SKIP",
+		2: "ON_CONFLICT_OVERWRITE",
+		3: "ON_CONFLICT_NEW_IDS",
+	}
+	OnConflict_value = map[string]int32{
+		"ON_CONFLICT_UNSPECIFIED": 0,
+		"ON_CONFLICT_SKIP":        1,
+		"ON_CONFLICT_OVERWRITE":   2,
+		"ON_CONFLICT_NEW_IDS":     3,
+	}
+)
+
+func (x OnConflict) Enum() *OnConflict {
+	p := new(OnConflict)
+	*p = x
+	return p
+}
+
+func (x OnConflict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OnConflict) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_user_service_proto_enumTypes[0].Descriptor()
+}
+
+func (OnConflict) Type() protoreflect.EnumType {
+	return &file_memory_v1_user_service_proto_enumTypes[0]
+}
+
+func (x OnConflict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OnConflict.Descriptor instead.
+func (OnConflict) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_user_service_proto_rawDescGZIP(), []int{0}
+}
+
 // User is somebody who talks to an agent.
 type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -689,7 +748,9 @@ type ImportUserRequest struct {
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The next bytes of the file, at most 1 MiB. A piece may end within a line. A client that sends none for longer than the
 	// server's reply-timeout is refused.
-	Chunk         []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	Chunk []byte `protobuf:"bytes,2,opt,name=chunk,proto3" json:"chunk,omitempty"`
+	// What happens where the user is there already. Read of the first message alone.
+	OnConflict    OnConflict `protobuf:"varint,3,opt,name=on_conflict,json=onConflict,proto3,enum=memory.v1.OnConflict" json:"on_conflict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -738,6 +799,13 @@ func (x *ImportUserRequest) GetChunk() []byte {
 	return nil
 }
 
+func (x *ImportUserRequest) GetOnConflict() OnConflict {
+	if x != nil {
+		return x.OnConflict
+	}
+	return OnConflict_ON_CONFLICT_UNSPECIFIED
+}
+
 // ImportUserResponse says what was imported.
 type ImportUserResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -748,7 +816,12 @@ type ImportUserResponse struct {
 	// How many messages were imported.
 	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
 	// How many facts were imported. Their vectors are made again in the background.
-	Facts         int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
+	// How many sessions of the file were left out, because the user has one of that id or had one that was deleted.
+	LeftSessions int64 `protobuf:"varint,5,opt,name=left_sessions,json=leftSessions,proto3" json:"left_sessions,omitempty"`
+	// How many facts of the file were left out: the user has, or deleted, one of that id or those words, or wrote otherwise, or does not
+	// have the messages that taught it.
+	LeftFacts     int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,6 +884,20 @@ func (x *ImportUserResponse) GetFacts() int64 {
 	return 0
 }
 
+func (x *ImportUserResponse) GetLeftSessions() int64 {
+	if x != nil {
+		return x.LeftSessions
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetLeftFacts() int64 {
+	if x != nil {
+		return x.LeftFacts
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
@@ -859,15 +946,26 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\x11ExportUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
 	"\x12ExportUserResponse\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"B\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"z\n" +
 	"\x11ImportUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
-	"\x05chunk\x18\x02 \x01(\fR\x05chunk\"\x87\x01\n" +
+	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x126\n" +
+	"\von_conflict\x18\x03 \x01(\x0e2\x15.memory.v1.OnConflictR\n" +
+	"onConflict\"\xcb\x01\n" +
 	"\x12ImportUserResponse\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
 	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
 	"\bmessages\x18\x03 \x01(\x03R\bmessages\x12\x14\n" +
-	"\x05facts\x18\x04 \x01(\x03R\x05facts2\xb6\x04\n" +
+	"\x05facts\x18\x04 \x01(\x03R\x05facts\x12#\n" +
+	"\rleft_sessions\x18\x05 \x01(\x03R\fleftSessions\x12\x1d\n" +
+	"\n" +
+	"left_facts\x18\x06 \x01(\x03R\tleftFacts*s\n" +
+	"\n" +
+	"OnConflict\x12\x1b\n" +
+	"\x17ON_CONFLICT_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10ON_CONFLICT_SKIP\x10\x01\x12\x19\n" +
+	"\x15ON_CONFLICT_OVERWRITE\x10\x02\x12\x17\n" +
+	"\x13ON_CONFLICT_NEW_IDS\x10\x032\xb6\x04\n" +
 	"\vUserService\x12]\n" +
 	"\aGetUser\x12\x19.memory.v1.GetUserRequest\x1a\x1a.memory.v1.GetUserResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/users/{user_id}\x12Y\n" +
 	"\tListUsers\x12\x1b.memory.v1.ListUsersRequest\x1a\x1c.memory.v1.ListUsersResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/users\x12n\n" +
@@ -893,61 +991,64 @@ func file_memory_v1_user_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_user_service_proto_rawDescData
 }
 
+var file_memory_v1_user_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_memory_v1_user_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_memory_v1_user_service_proto_goTypes = []any{
-	(*User)(nil),                  // 0: memory.v1.User
-	(*GetUserRequest)(nil),        // 1: memory.v1.GetUserRequest
-	(*GetUserResponse)(nil),       // 2: memory.v1.GetUserResponse
-	(*ListUsersRequest)(nil),      // 3: memory.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),     // 4: memory.v1.ListUsersResponse
-	(*UpdateUserRequest)(nil),     // 5: memory.v1.UpdateUserRequest
-	(*UpdateUserResponse)(nil),    // 6: memory.v1.UpdateUserResponse
-	(*EraseUserRequest)(nil),      // 7: memory.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),     // 8: memory.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),     // 9: memory.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),    // 10: memory.v1.ExportUserResponse
-	(*ImportUserRequest)(nil),     // 11: memory.v1.ImportUserRequest
-	(*ImportUserResponse)(nil),    // 12: memory.v1.ImportUserResponse
-	(ExtractMode)(0),              // 13: memory.v1.ExtractMode
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 15: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil), // 16: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 17: google.protobuf.Duration
-	(*Job)(nil),                   // 18: memory.v1.Job
-	(*ErasureExtent)(nil),         // 19: memory.v1.ErasureExtent
+	(OnConflict)(0),               // 0: memory.v1.OnConflict
+	(*User)(nil),                  // 1: memory.v1.User
+	(*GetUserRequest)(nil),        // 2: memory.v1.GetUserRequest
+	(*GetUserResponse)(nil),       // 3: memory.v1.GetUserResponse
+	(*ListUsersRequest)(nil),      // 4: memory.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),     // 5: memory.v1.ListUsersResponse
+	(*UpdateUserRequest)(nil),     // 6: memory.v1.UpdateUserRequest
+	(*UpdateUserResponse)(nil),    // 7: memory.v1.UpdateUserResponse
+	(*EraseUserRequest)(nil),      // 8: memory.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),     // 9: memory.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),     // 10: memory.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),    // 11: memory.v1.ExportUserResponse
+	(*ImportUserRequest)(nil),     // 12: memory.v1.ImportUserRequest
+	(*ImportUserResponse)(nil),    // 13: memory.v1.ImportUserResponse
+	(ExtractMode)(0),              // 14: memory.v1.ExtractMode
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil), // 17: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	(*Job)(nil),                   // 19: memory.v1.Job
+	(*ErasureExtent)(nil),         // 20: memory.v1.ErasureExtent
 }
 var file_memory_v1_user_service_proto_depIdxs = []int32{
-	13, // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
-	14, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
-	14, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
-	15, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
-	0,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
-	0,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
-	0,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
-	16, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	15, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
-	0,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
-	17, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
-	18, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
-	19, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
-	0,  // 13: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
-	1,  // 14: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
-	3,  // 15: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
-	5,  // 16: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
-	7,  // 17: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
-	9,  // 18: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
-	11, // 19: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
-	2,  // 20: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
-	4,  // 21: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
-	6,  // 22: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
-	8,  // 23: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
-	10, // 24: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
-	12, // 25: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
-	20, // [20:26] is the sub-list for method output_type
-	14, // [14:20] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	14, // 0: memory.v1.User.extract:type_name -> memory.v1.ExtractMode
+	15, // 1: memory.v1.User.create_time:type_name -> google.protobuf.Timestamp
+	15, // 2: memory.v1.User.update_time:type_name -> google.protobuf.Timestamp
+	16, // 3: memory.v1.User.state:type_name -> google.protobuf.Struct
+	1,  // 4: memory.v1.GetUserResponse.user:type_name -> memory.v1.User
+	1,  // 5: memory.v1.ListUsersResponse.users:type_name -> memory.v1.User
+	1,  // 6: memory.v1.UpdateUserRequest.user:type_name -> memory.v1.User
+	17, // 7: memory.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
+	16, // 8: memory.v1.UpdateUserRequest.state_patch:type_name -> google.protobuf.Struct
+	1,  // 9: memory.v1.UpdateUserResponse.user:type_name -> memory.v1.User
+	18, // 10: memory.v1.EraseUserRequest.wait:type_name -> google.protobuf.Duration
+	19, // 11: memory.v1.EraseUserResponse.job:type_name -> memory.v1.Job
+	20, // 12: memory.v1.EraseUserResponse.extent:type_name -> memory.v1.ErasureExtent
+	0,  // 13: memory.v1.ImportUserRequest.on_conflict:type_name -> memory.v1.OnConflict
+	1,  // 14: memory.v1.ImportUserResponse.user:type_name -> memory.v1.User
+	2,  // 15: memory.v1.UserService.GetUser:input_type -> memory.v1.GetUserRequest
+	4,  // 16: memory.v1.UserService.ListUsers:input_type -> memory.v1.ListUsersRequest
+	6,  // 17: memory.v1.UserService.UpdateUser:input_type -> memory.v1.UpdateUserRequest
+	8,  // 18: memory.v1.UserService.EraseUser:input_type -> memory.v1.EraseUserRequest
+	10, // 19: memory.v1.UserService.ExportUser:input_type -> memory.v1.ExportUserRequest
+	12, // 20: memory.v1.UserService.ImportUser:input_type -> memory.v1.ImportUserRequest
+	3,  // 21: memory.v1.UserService.GetUser:output_type -> memory.v1.GetUserResponse
+	5,  // 22: memory.v1.UserService.ListUsers:output_type -> memory.v1.ListUsersResponse
+	7,  // 23: memory.v1.UserService.UpdateUser:output_type -> memory.v1.UpdateUserResponse
+	9,  // 24: memory.v1.UserService.EraseUser:output_type -> memory.v1.EraseUserResponse
+	11, // 25: memory.v1.UserService.ExportUser:output_type -> memory.v1.ExportUserResponse
+	13, // 26: memory.v1.UserService.ImportUser:output_type -> memory.v1.ImportUserResponse
+	21, // [21:27] is the sub-list for method output_type
+	15, // [15:21] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_user_service_proto_init() }
@@ -962,13 +1063,14 @@ func file_memory_v1_user_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_user_service_proto_rawDesc), len(file_memory_v1_user_service_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_memory_v1_user_service_proto_goTypes,
 		DependencyIndexes: file_memory_v1_user_service_proto_depIdxs,
+		EnumInfos:         file_memory_v1_user_service_proto_enumTypes,
 		MessageInfos:      file_memory_v1_user_service_proto_msgTypes,
 	}.Build()
 	File_memory_v1_user_service_proto = out.File

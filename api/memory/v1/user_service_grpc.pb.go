@@ -49,8 +49,9 @@ type UserServiceClient interface {
 	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
 	ExportUser(ctx context.Context, in *ExportUserRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportUserResponse], error)
 	// ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-	// with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-	// nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+	// with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+	// happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+	// kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
 	ImportUser(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ImportUserRequest, ImportUserResponse], error)
 }
 
@@ -156,8 +157,9 @@ type UserServiceServer interface {
 	// RESOURCE_EXHAUSTED while another one runs. ABORTED where the user's facts changed meanwhile (MongoDB alone): repeat it.
 	ExportUser(*ExportUserRequest, grpc.ServerStreamingServer[ExportUserResponse]) error
 	// ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-	// with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-	// nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+	// with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+	// happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+	// kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
 	ImportUser(grpc.ClientStreamingServer[ImportUserRequest, ImportUserResponse]) error
 	mustEmbedUnimplementedUserServiceServer()
 }

@@ -159,7 +159,7 @@ func foreign(f fields) ([]*memoryv1.Message, error) {
 		result := &memoryv1.ToolResult{CallId: unquoted(id), Parts: parts, IsError: failed}
 		parts = []*memoryv1.Part{{Kind: &memoryv1.Part_ToolResult{ToolResult: result}}}
 	}
-	if len(parts) == 0 {
+	if len(parts) == 0 && role != "assistant" { // an assistant's may be empty: its stream was broken off
 		return nil, errors.New("it has no content: no text, no call and no result")
 	}
 	f["role"] = quoted(role)

@@ -44,6 +44,9 @@ func TestMessages(t *testing.T) {
 			`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}`,
 			[]string{`{"role":"ROLE_USER","parts":[{"opaque":{"type":"input_audio","json":"{\"type\":\"input_audio\",\"input_audio\":{\"data\":\"AA==\",\"format\":\"wav\"}}"}}]}`},
 		},
+		"OpenAI: a reply whose stream was broken off": {`{"role":"assistant","content":""}`, []string{`{"role":"ROLE_ASSISTANT"}`}},
+		"LangChain: an empty reply":                   {`{"type":"ai","content":"","id":"r1"}`, []string{`{"id":"r1","role":"ROLE_ASSISTANT"}`}},
+		"Anthropic: a reply without a block":          {`{"role":"assistant","content":[]}`, []string{`{"role":"ROLE_ASSISTANT"}`}},
 		"OpenAI Responses: a message": {
 			`{"type":"message","id":"m1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"done","annotations":[]}]}`,
 			[]string{`{"id":"m1","role":"ROLE_ASSISTANT","text":"done"}`},

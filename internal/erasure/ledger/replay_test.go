@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
@@ -86,7 +86,7 @@ func (w *world) learn(user memory.UserRef, f memory.Fact) {
 }
 
 func (w *world) sweeper() *erasure.Sweeper {
-	facts, err := service.NewFactCache(w.store, 1<<20)
+	facts, err := recall.NewFactCache(w.store, 1<<20)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 // asking is how people of a language say what shall be kept: "remember that …", a wish that holds from now on, and what
 // the project at hand is made of or how it is worked on.
 type asking struct {
+	called   *regexp.Regexp                // its first group is what the speaker wants to be called; nil where a rule reads that
+	calledAs string                        // that as a fact, with the name as $1
 	remember *regexp.Regexp                // its first group that matched is what shall be remembered
 	keep     func(statement string) string // the statement as it is kept
 	polite   *regexp.Regexp                // what a wish is kept without
@@ -23,6 +25,7 @@ type asking struct {
 
 // The significance of what is asked for.
 const (
+	calledSignificance     = 8
 	rememberedSignificance = 8
 	wishSignificance       = 8
 	projectSignificance    = 6
@@ -45,12 +48,20 @@ func asked(sentence string) (finding, bool) {
 	return finding{}, false
 }
 
+// mixedWords is how many words in Latin letters make a sentence one of two languages.
+const mixedWords = 4
+
+var latinWord = regexp.MustCompile(`[A-Za-z]{2,}`)
+
 // askingOf are the languages that a sentence may be in.
 func askingOf(sentence string) []*asking {
 	han := false
 	for _, r := range sentence {
 		switch {
 		case unicode.Is(unicode.Hangul, r):
+			if len(latinWord.FindAllString(sentence, mixedWords)) == mixedWords { // who mixes may ask in either
+				return []*asking{&koreanAsking, &englishAsking}
+			}
 			return []*asking{&koreanAsking}
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			return []*asking{&japaneseAsking}
@@ -66,6 +77,10 @@ func askingOf(sentence string) []*asking {
 
 func (a *asking) find(sentence string) (finding, bool) {
 	bare := strings.TrimRight(sentence, " .!。！~…")
+	if name, ok := a.wantsToBeCalled(bare); ok {
+		text := strings.ReplaceAll(a.calledAs, "$1", name)
+		return finding{op: opAdd, rule: calledRule, text: text, attribute: "preferred_name", quote: bare}, true
+	}
 	if what, ok := firstGroup(a.remember, bare); ok {
 		return a.remembered(what)
 	}
@@ -88,6 +103,14 @@ func (a *asking) find(sentence string) (finding, bool) {
 	return finding{}, false
 }
 
+// wantsToBeCalled is the name that a sentence asks to be called by.
+func (a *asking) wantsToBeCalled(sentence string) (string, bool) {
+	if a.called == nil {
+		return "", false
+	}
+	return firstGroup(a.called, sentence)
+}
+
 // remembered is what somebody wants remembered: as a fact where a rule reads it, else in the speaker's words.
 func (a *asking) remembered(what string) (finding, bool) {
 	what = strings.TrimSpace(what)
@@ -107,6 +130,7 @@ func (a *asking) remembered(what string) (finding, bool) {
 
 // What is asked for has no pattern of its own; its category and significance are those of a rule.
 var (
+	calledRule     = &factRule{category: "personal_info", significance: calledSignificance}
 	rememberedRule = &factRule{category: "other", significance: rememberedSignificance}
 	wishRule       = &factRule{category: "preference", significance: wishSignificance}
 	projectRule    = &factRule{category: "decision", significance: projectSignificance}
@@ -235,6 +259,10 @@ func keepEnglish(s string) string {
 func asSaid(s string) string { return s }
 
 var spanishAsking = asking{
+	called: regexp.MustCompile(
+		`(?i)^(?:(?:a partir de ahora|desde ahora|por favor|mejor|puedes|podéis|pero|y|hola),? )*(?:ll[áa]mame|llamarme) ((?-i:\p{Lu})\p{L}+(?: (?-i:\p{Lu})\p{L}+)?)(?:,? (?:por favor|a partir de ahora|desde ahora|mejor))*$`,
+	),
+	calledAs: "Quiere que le llamen $1.",
 	remember: regexp.MustCompile(
 		`(?i)^(?:por favor,? )?(?:recuerda|recuerde|ten en cuenta|tenga en cuenta|no olvides|no te olvides de|acu[ée]rdate de|apunta|anota)(?:,? por favor,?)?(?: que |: ?)(.+)$`,
 	),
@@ -251,6 +279,10 @@ var spanishAsking = asking{
 }
 
 var koreanAsking = asking{
+	called: regexp.MustCompile(
+		`^(?:(?:앞으로|이제|이제부터|지금부터|그냥|저를|나를|날|저는|나는|절)[는]?,? )*(\p{Hangul}{1,5}?|[A-Z][A-Za-z]+)(?:이라고|라고) 불러 ?(?:줘|줘요|주세요|주시면 돼요)$`,
+	),
+	calledAs: "이름은 $1.",
 	remember: regexp.MustCompile(
 		`^(?:(?:꼭|제발|참고로|그리고) )*(?:기억해 ?(?:줘|주세요|둬|두세요)|잊지 ?(?:마|마세요|말아 ?줘)|메모해 ?(?:줘|주세요|둬)|명심해 ?(?:줘|주세요)?)[:：,.!] ?(.+)$|^(?:(?:꼭|제발|참고로|그리고) )*(.+?)(?:(?:다|이)?는|라는|단) ?(?:것을|것도|것|걸|거|점을|점|사실을|사실) (?:꼭 |잘 )*(?:기억해 ?(?:줘|주세요|둬|두세요)|잊지 ?(?:마|마세요|말아 ?줘|말아 ?주세요)|명심해 ?(?:줘|주세요)?)$|^(?:(?:꼭|제발|참고로|그리고) )*(.+?)(?:다고|라고) (?:꼭 |잘 )*(?:기억해|메모해) ?(?:줘|주세요|둬|두세요)$`,
 	),
@@ -290,6 +322,10 @@ func lastRune(s string) (last rune, ok bool) {
 }
 
 var japaneseAsking = asking{
+	called: regexp.MustCompile(
+		`^(?:(?:これから|今後|今度から|私の(?:こと|名前)|僕の(?:こと|名前)|私|僕|俺|できれば|どうぞ|気軽に)(?:は|を|も)?、?)*([^はがをにで、。]{1,10}?)(?:って|と)呼んで(?:ください|下さい|ね|ほしい|欲しい)?(?:です)?$`,
+	),
+	calledAs: "$1と呼ばれたい。",
 	remember: regexp.MustCompile(
 		`^(?:(?:ぜひ|必ず|ちなみに|あと)、?)?(?:覚えておいて|覚えといて|忘れないで|メモして(?:おいて)?)(?:ください|ね|下さい)?[:：、。,] ?(.+)$|^(?:(?:ぜひ|必ず|ちなみに|あと)、?)?(.+?)(?:という|な|の)?(?:こと|の)[をは、]?(?:ちゃんと|必ず|ずっと)?(?:覚えておいて|覚えといて|覚えて|忘れないで|記憶して(?:おいて)?|メモして(?:おいて)?)(?:ください|下さい|ほしい|欲しい|ね)?$|^(.+?)(?:って|と)(?:覚えておいて|覚えといて|覚えて|メモして(?:おいて)?)(?:ください|下さい|ほしい|ね)?$`,
 	),
@@ -309,6 +345,10 @@ var japaneseAsking = asking{
 var jaSpeaker = regexp.MustCompile(`^(?:私|僕|俺|わたし|ぼく)(?:は、?|の|が)|^うちの`)
 
 var chineseAsking = asking{
+	called: regexp.MustCompile(
+		`^(?:(?:以后|今后|从现在起|从现在开始|请|麻烦|你们?|您|大家|可以|就|都|直接)，?)*叫我([^\P{Han}起去来回吃早等别多再怎什做看学上下写想说帮给不没出过先快为如]\p{Han}{0,3}?|[A-Z][A-Za-z]+)(?:吧|就好|就行|就可以了?|好了)?$`,
+	),
+	calledAs: "希望被叫做$1。",
 	remember: regexp.MustCompile(`^(?:对了，?|另外，?)?(?:请|麻烦)?(?:你|您)?(?:一定要|务必|要|帮我)?(?:记住|记得|记一下|别忘了|不要忘记|牢记)(?:了)?[,，:：]? ?(.+)$`),
 	keep:     func(s string) string { return zhSpeaker.ReplaceAllString(s, "") },
 	polite:   regexp.MustCompile(`^(?:请你?|麻烦你?|拜托)|，?(?:谢谢|拜托了?)$`),

@@ -6,22 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stratamem/strata/internal/boundtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
 )
-
-// endsAfter is a context that ends when it has been looked at so many times.
-type endsAfter struct {
-	context.Context
-	looks, after int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks++; c.looks > c.after {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
 
 func manyLines(n int, speaker string) summary.Task {
 	t := summary.Task{Kind: memory.SummarySession, MaxTokens: 500}
@@ -34,13 +22,13 @@ func manyLines(n int, speaker string) summary.Task {
 func TestSummarizerEndsWithItsContext(t *testing.T) {
 	for name, after := range map[string]int{"while it reads": 10, "while it picks": 205} {
 		t.Run("it ends "+name, func(t *testing.T) {
-			ctx := &endsAfter{Context: t.Context(), after: after}
+			ctx := boundtest.Ending(t.Context(), after)
 			answer, err := Summarizer{}.Summarize(ctx, manyLines(200, "Mina"))
 			if !errors.Is(err, context.DeadlineExceeded) || answer.Text != "" {
 				t.Errorf("got %q and %v", answer.Text, err)
 			}
-			if ctx.looks > after+3 {
-				t.Errorf("it went on for %d looks", ctx.looks-after)
+			if ctx.Beyond() > 3 {
+				t.Errorf("it went on for %d looks", ctx.Beyond())
 			}
 		})
 	}
@@ -50,10 +38,10 @@ func TestSummarizerEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := &endsAfter{Context: t.Context(), after: 50}
+		ctx := boundtest.Ending(t.Context(), 50)
 		checked, reason, err := summary.CheckWithin(ctx, task, summary.Answer{Text: answer.Text})
-		if !errors.Is(err, context.DeadlineExceeded) || checked.Text != "" || reason != "" || ctx.looks > 53 {
-			t.Errorf("got %q, reason %q and %v after %d looks", checked.Text, reason, err, ctx.looks)
+		if !errors.Is(err, context.DeadlineExceeded) || checked.Text != "" || reason != "" || ctx.Beyond() > 3 {
+			t.Errorf("got %q, reason %q and %v after %d looks", checked.Text, reason, err, ctx.Looks)
 		}
 	})
 }

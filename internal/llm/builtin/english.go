@@ -19,7 +19,7 @@ var english = grammar{
 	),
 	opener: regexp.MustCompile(
 		`(?i)^(?:(?:hey|hi|hello|'?cause|cuz|in the meantime|since we chatted last|since the last chat|on another note|best of all|last (?:fri|mon|tues?|wed|thurs?|sat|sun)(?:day)?|well|so|yeah|yes|yep|yup|no|nah|oh|ah|wow|thanks|thank you|thx|sure|okay|ok|actually|btw|by the way|also|and|but|because|though|plus|honestly|to be honest|tbh|anyway|anyways|for the record|` +
-			`just so you know|fyi|as for me|me too|personally|in fact|i mean|you know|of course|absolutely|definitely|totally|right|sorry|oops|wait|sadly|unfortunately|luckily|thankfully|fortunately|update|correction|good news|bad news|it turns out(?: that)?|turns out(?: that)?|as it turns out|after all|right|nice|cool|awesome|great|same here|for sure|besides|lately|recently|these days|nowadays|since then|yesterday|last (?:week|month|year)|` +
+			`just so you know|fyi|as for me|me too|personally|in fact|i mean|you know|of course|absolutely|definitely|totally|right|sorry|oops|wait|sadly|unfortunately|luckily|thankfully|fortunately|update|correction|good news|bad news|it turns out(?: that)?|turns out(?: that)?|as it turns out|after all|right|nice|cool|awesome|great|same here|for sure|besides|lately|recently|these days|nowadays|since then|from now on|going forward|yesterday|last (?:week|month|year)|` +
 			`please (?:note|remember|keep in mind)(?: that)?|note that|remember(?: that)?|keep in mind(?: that)?|i should mention(?: that)?|one thing to know)(?:[,:;!.\s-]+|$)|[,;:\s–—-]+)*(?:[A-Z]\p{L}+[,!]\s+)?(?:(?:and|but|so)\s+)?`,
 	),
 	rules:  englishRules,
@@ -53,6 +53,7 @@ const (
 	enIll    = `(?:(?:type [12] )?diabetes|asthma|celiac disease|crohn's(?: disease)?|adhd|add|autism|dyslexia|epilepsy|migraines|arthritis|anxiety|depression|insomnia|high blood pressure|low blood pressure|a heart condition|ibs|pcos|tinnitus|sleep apnea)`
 	enTail   = `(?: yesterday| today| last (?:week|month|year|night|weekend|\p{L}+day|\p{L}{3,4})| this (?:week|month|year|past weekend)| recently| (?:a|an|two|three|a few|a couple(?: of)?|\d+|about a) \p{L}+ (?:ago|back)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?$`
 	enDoing  = `(?:volunteering|practicing|teaching|coaching|mentoring|running|writing|blogging|painting|training|dancing|taking|playing|making|working out|working with|working on|collecting|drawing|sewing|hiking|baking|gardening|photographing|helping|attending|going to|living|studying|researching|saving)`
+	enSpelt  = `(?: now|,? (?:spelled |spelt )?(?:with|without) (?:an?|one|two|no) \p{L}+(?: at the end)?)?`
 	enPlay   = `((?:the )?(?:piano|guitar|violin|drums|cello|flute|clarinet|saxophone|bass|trumpet|ukulele|harp)|tennis|soccer|football|basketball|baseball|volleyball|badminton|golf|chess|hockey|rugby|squash|table tennis)`
 )
 
@@ -60,7 +61,7 @@ var englishRules = []factRule{
 	{
 		"personal_info",
 		9,
-		regexp.MustCompile(`(?i)^my (?:full |first |last |real )?name(?: is|'s) (?:actually )?` + enPlace + `$`),
+		regexp.MustCompile(`(?i)^my (?:full |first |last |real )?name(?: is|'s) (?:actually |now )?` + enPlace + enSpelt + `$`),
 		"Name is $1.",
 		"name",
 		nil,
@@ -69,7 +70,7 @@ var englishRules = []factRule{
 	{
 		"personal_info",
 		9,
-		regexp.MustCompile(`(?i)^(?:i'm|i am|this is) ((?-i:[A-Z]\p{Ll}+))(?: here)?$`),
+		regexp.MustCompile(`(?i)^(?:i'm|i am|this is) ((?-i:[A-Z]\p{Ll}+(?: [A-Z]\p{Ll}+){0,2}))(?: here)?$`),
 		"Name is $1.",
 		"name",
 		ownEnglishName,
@@ -78,10 +79,10 @@ var englishRules = []factRule{
 	{
 		"personal_info",
 		8,
-		regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?: from now on)?$`),
+		regexp.MustCompile(`(?i)^(?:you can |just |please |everyone |people )*calls? me ` + enPlace + `(?:,? (?:from now on|instead|please|for short))*$`),
 		"Goes by $1.",
 		"preferred_name",
-		nil,
+		func(name string) bool { return !enNoNames.MatchString(name) },
 		0,
 	},
 	{

@@ -1,6 +1,11 @@
 package builtin
 
-import regexp "github.com/stratamem/strata/internal/lazyregexp"
+import (
+	"slices"
+	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
+)
 
 // enTags are words that may follow a statement and change nothing of it.
 var enTags = regexp.MustCompile(
@@ -146,10 +151,17 @@ func personName(object string) bool { return !enNations.MatchString(object) }
 
 // enNoNames are capitalised after "I'm" and are no names.
 var enNoNames = regexp.MustCompile(
-	`(?i)^(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|so|not|sorry|fine|good|ok|okay|done|back|here|tired|happy|sad|excited|busy|sure|in|on|off|out|just|very|really|glad|ready|lost|late|free|sick|christmas|easter|lgbtq?|protestant|hispanic|latino|latina|scorpio|libra|leo|virgo|aries|taurus|gemini|cancer|capricorn|aquarius|pisces|sagittarius|santa|batman)$`,
+	`(?i)^(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|so|not|sorry|fine|good|ok|okay|done|back|here|tomorrow|today|tonight|later|anytime|maybe|when|tired|happy|sad|excited|busy|sure|in|on|off|out|just|very|really|glad|ready|lost|late|free|sick|christmas|easter|lgbtq?|protestant|hispanic|latino|latina|scorpio|libra|leo|virgo|aries|taurus|gemini|cancer|capricorn|aquarius|pisces|sagittarius|santa|batman)$`,
 )
 
-// ownEnglishName accepts what somebody may be called who says "I'm" and no more.
-func ownEnglishName(object string) bool { return personName(object) && !enNoNames.MatchString(object) }
+// enCallings are words of titles and callings: "I'm Product Manager" gives no name.
+var enCallings = regexp.MustCompile(`(?i)^(?:` + enJobs + `|head|lead|chief|senior|junior|officer|director|owner|founder|south|north|new)$`)
+
+// ownEnglishName accepts what somebody may be called who says "I'm" and no more: none of its words is anything else.
+func ownEnglishName(object string) bool {
+	return !slices.ContainsFunc(strings.Fields(object), func(word string) bool {
+		return !personName(word) || enNoNames.MatchString(word) || enCallings.MatchString(word)
+	})
+}
 
 func joinEnglish(before, object, after string) string { return before + object + after }

@@ -23,7 +23,7 @@ var englishTelling = telling{
 		`(?i)\b(?:i|i'm|i've|my|mine|me|we|we're|we've|our|us|the (?:\p{L}+ |\d+ ){0,2}(?:kids|kiddos|twins|boys|girls|baby|dog|cat|wife|launch|wedding|release|deadline|fam))\b|^(?:just|still|originally|currently|recently|finally|allergic|working|living|studying|training|volunteering|learning|recovering|expecting|saving|started|went|got|moved|been|joined|took|adopted|finished|grew|born|made|bought|no longer|not a fan|big fan|mother of|father of)\b`,
 	),
 	topic: regexp.MustCompile(
-		`(?i)^(?:my|our|the) (?:new |current |next |weekly |daily |monthly |team |total |whole )*(deadline|launch|release|budget|rent|salary|standup|stand-up|retro|meeting|appointment|exam|flight|wedding|address|phone number|email address|car|phone|laptop|office|time ?zone|due date|shift|class|course|lesson|interview|presentation|demo|deploy day|favou?rite \p{L}+)(?:'s| is| are| was| has been| got| moved| will be| starts?| begins?| ends?| leaves) `,
+		`(?i)^(?:my|our|the) (?:new |current |next |weekly |daily |monthly |team |total |whole )*(deadline|launch|release|budget|rent|salary|standup|stand-up|retro|meeting|appointment|exam|flight|wedding|address|phone number|car|phone|laptop|office|time ?zone|due date|shift|class|course|lesson|interview|presentation|demo|deploy day|favou?rite \p{L}+)(?:'s| is| are| was| has been| got| moved| will be| starts?| begins?| ends?| leaves) `,
 	),
 	personal: regexp.MustCompile(
 		`(?i)^(?:(?:last|this|next|every|each|on|in|at|since|after|before|during|for|as|when|yesterday|recently|currently|lately|usually|nowadays|one|two|three|a few|now|with|most)\b[^,]{0,60},? )?(?:i|i'm|i've|we|we're|we've|my|our)\b` +
@@ -64,6 +64,7 @@ var englishTelling = telling{
 				`(?i)^(?:i|we)(?:'ve| have|'m| am)? (?:(?:just|recently|now|finally) )*(?:gone back to eating|went back to eating|back to eating|eat(?:ing)?|back on) (?:\p{L}+ )?(?:meat|fish|chicken|steak|dairy|animal products)(?: again| now| these days)*$`,
 			),
 		},
+		{"email_address", regexp.MustCompile(`(?i)^(?:my|our) (?:(?:new|current|work|private|personal) )*e-?mail(?: address)?(?:'s| is| was| has been) `)},
 		{"wake_up_time", regexp.MustCompile(`(?i)^i (?:(?:now|always|usually|normally) )*(?:get|wake) up (?:at|around|before|by) [^,]*$`)},
 		{"bedtime", regexp.MustCompile(`(?i)^i (?:(?:now|always|usually|normally) )*go to (?:bed|sleep) (?:at|around|before|by) [^,]*$`)},
 		{"car", regexp.MustCompile(`(?i)^(?:i|we) (?:now )?drive (?:an?|the) (?:\p{L}+ )?(?-i:[A-Z0-9])`)},

@@ -134,7 +134,7 @@ func (t *telling) means(clause string) bool {
 	if lately.MatchString(clause) {
 		clause = strings.TrimPrefix(clause, "这")
 	}
-	return (!vague.MatchString(clause) || text.HasSpanishPerfect(clause)) && !moment.MatchString(clause) && !t.empty.MatchString(clause) &&
+	return !timeAlone.MatchString(clause) && (!vague.MatchString(clause) || text.HasSpanishPerfect(clause)) && !moment.MatchString(clause) && !t.empty.MatchString(clause) &&
 		(t.speaks == nil || t.speaks.MatchString(clause))
 }
 
@@ -151,6 +151,11 @@ func (t *telling) tooShort(clause string) bool {
 // moment is what holds today or is done tomorrow.
 var moment = regexp.MustCompile(
 	`(?i)\b(?:today|tonight|right now|at the moment|this (?:morning|afternoon|evening)|hoy|esta noche|ahora mismo)\b|오늘|방금|이따|아까|내일|(?:가는|오는) 중|今日|今夜|明日|さっき|今から|今天|今晚|今早|明天|刚才|马上`,
+)
+
+// timeAlone is a clause that names a time and says nothing of it, as an answer to "since when?" does.
+var timeAlone = regexp.MustCompile(
+	`^(?:(?:[0-9]+|[一二三四五六七八九十]+|오전|오후|아침|저녁|밤|새벽|午前|午後|上午|下午|从|自)(?:년|월|일|시|분|요일|年|月|日|号|時|时|点|分|반|半)?(?:부터|까지|에|から|まで|に|开始|起)?[\s,~:.-]*)+$`,
 )
 
 // lately begins a clause about what changed this week or month.

@@ -56,6 +56,8 @@ func (r *reading) read(l extract.Line) {
 	}
 	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
 		sentence, alone := r.introduced(l, sentence)
+		sentence = afterGreeting(sentence)
+		g := grammarOf(sentence) // of a message in two languages each sentence is read by its own
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
 		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
@@ -88,6 +90,18 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+}
+
+// afterGreeting is a sentence without a greeting in another script before it: "안녕하세요, I'm Ana" is English.
+func afterGreeting(sentence string) string {
+	said := strings.TrimSpace(sentence)
+	for _, t := range [...]*telling{&koreanTelling, &japaneseTelling, &chineseTelling} {
+		rest := said[len(t.opener.FindString(said)):]
+		if rest != said && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
+			return rest
+		}
+	}
+	return sentence
 }
 
 // ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads. A property that the

@@ -108,7 +108,7 @@ const answeredFactor = 0.6
 func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
 	add := func(s summary.Said, a asksHow) { out, asks = append(out, s), append(asks, a) }
 	for i, s := range said {
-		short, talk := isShortAnswer(said, i), promptinjection.IsPleasantry(s.Text)
+		short, talk := isShortAnswer(said, i), promptinjection.IsPleasantry(s.Text) || s.Role == memory.RoleAssistant && !s.Tool && summary.Acknowledges(s.Text)
 		switch {
 		case s.Line < 0:
 			add(s, asksNothing)
@@ -116,7 +116,7 @@ func worthSaying(said []summary.Said) (out []summary.Said, asks []asksHow) {
 			joined := summary.Joined(out[len(out)-1], s)
 			joined.Role, joined.Line, joined.Who = s.Role, s.Line, s.Who
 			out[len(out)-1], asks[len(out)-1] = joined, asksNothing
-		case talk, isEcho(said, i):
+		case talk, isEcho(said, i), onlyGreets(said, i):
 		case !text.AsksQuestion(s.Text):
 			add(s, asksNothing)
 		case isOpen(said, i):
@@ -160,6 +160,11 @@ func wordSet(list string) map[string]bool {
 	return out
 }
 
+// wordsOf are the words of a sentence in lower case.
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
 // firstWord is the first word of a sentence in lower case.
 func firstWord(s string) string {
 	fields := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) })
@@ -198,12 +203,46 @@ func echoes(own, others []string) bool {
 	return shared > len(own)-shared && len(own)-shared <= 1 && float64(shared) >= repeated*float64(len(others))
 }
 
+// onlyGreets reports whether a sentence of an assistant is a greeting or an acknowledgement with a word or two of what a person has
+// just stated: "Hello Bob!", "Okay, gorm." Where the person asked, the word or two are the answer.
+func onlyGreets(said []summary.Said, at int) bool {
+	s := said[at]
+	if s.Role != memory.RoleAssistant || s.Tool {
+		return false
+	}
+	var stated []string
+	for i := at - 1; i >= 0 && at-i <= echoReach; i-- {
+		if said[i].Role != memory.RoleUser || said[i].Tool {
+			continue
+		}
+		if text.AsksQuestion(said[i].Text) {
+			return false
+		}
+		stated = distinct(append(text.Terms(said[i].Text), wordsOf(said[i].Text)...))
+		break
+	}
+	var left []string
+	repeats := 0
+	for word := range strings.FieldsSeq(s.Text) {
+		same := func(w string) bool { _, found := slices.BinarySearch(stated, w); return found }
+		if slices.ContainsFunc(append(text.Terms(word), wordsOf(word)...), same) && !promptinjection.IsPleasantry(word) {
+			repeats++
+			continue
+		}
+		left = append(left, word)
+	}
+	return repeats > 0 && repeats <= mostRepeated && len(left) > 0 && promptinjection.IsPleasantry(strings.Join(left, " "))
+}
+
+// mostRepeated is how many words of what was stated a greeting or an acknowledgement may hold.
+const mostRepeated = 3
+
 // isOpen reports whether nobody has answered a question: nobody else has spoken after it, or, where a person asked an
 // assistant, said nothing but to repeat it or to acknowledge.
 func isOpen(said []summary.Said, at int) bool {
 	asked := said[at]
 	for i, s := range said[at+1:] {
-		echo := s.Role == memory.RoleAssistant && (promptinjection.IsPleasantry(s.Text) || isEcho(said, at+1+i))
+		echo := s.Role == memory.RoleAssistant && (summary.Acknowledges(s.Text) || isEcho(said, at+1+i))
 		if s.Who != asked.Who && !(asked.Role == memory.RoleUser && echo) {
 			return false
 		}
@@ -463,7 +502,7 @@ func (c candidate) repeats(other candidate) bool {
 		return true
 	}
 	terms := c.unique
-	if len(terms) == 0 || c.anchors > other.anchors {
+	if len(terms) == 0 || c.anchors > other.anchors || c.role > other.role {
 		return false
 	}
 	shared := 0

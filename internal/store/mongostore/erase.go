@@ -18,9 +18,9 @@ import (
 // erasureStore implements store.Erasures.
 type erasureStore struct {
 	*core
-	transcript *transcript
-	journal    *journal
-	owner      *factStore
+	inTurns *turnEraser
+	journal *journal
+	owner   *factStore
 }
 
 // erasureDoc is an erasure. Inserting it is the commit point; with a Fence, inserting the turn of that number is.
@@ -35,6 +35,7 @@ type erasureDoc struct {
 	Seqs       []rangeDoc          `bson:"seqs,omitempty"`
 	Summary    *erasedSummaryDoc   `bson:"summary,omitempty"`
 	LastSeq    int64               `bson:"last_seq,omitempty"`
+	ErasedID   []byte              `bson:"erased_id,omitempty"` // of a session: see store.ErasedSessionHash
 	FreeIDs    bool                `bson:"free_ids,omitempty"`
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
 	Begun      bool                `bson:"begun"`           // all that BeginErasure promises is done
@@ -149,10 +150,14 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	h := headOf(session)
-	if err := s.transcript.newer(ctx, &h); err != nil {
+	if err := s.inTurns.transcript.newer(ctx, &h); err != nil {
 		return err
 	}
 	d.Scope, d.Session, d.LastSeq = u.Scope, session.Key, h.lastSeq
+	if d.Kind == memory.EraseSession {
+		hash := store.ErasedSessionHash(u.hashKey(), session.SessionID)
+		d.ErasedID = hash[:]
+	}
 	if d.Kind != memory.EraseMessages {
 		return nil
 	}
@@ -166,7 +171,7 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return err
 	}
 	asked := upTo(p.Seqs, h.lastSeq)
-	left, err := s.undeleted(ctx, session.Key, asked)
+	left, err := s.inTurns.undeleted(ctx, session.Key, asked)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
 
 func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced jobDoc) error {
 	job := replaced.job()
-	left, err := s.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
+	left, err := s.inTurns.undeleted(ctx, job.Session, []memory.SeqRange{job.Range()})
 	if err != nil || len(left) == 0 {
 		return err
 	}

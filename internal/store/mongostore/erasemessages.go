@@ -19,19 +19,19 @@ import (
 // eraseMessages empties the messages first: whoever reads them from then on reads that they are hidden, and makes nothing of them
 // any more. Then it takes away what was made of them before.
 func (s *erasureStore) eraseMessages(ctx context.Context, d erasureDoc) (int64, error) {
-	if err := s.fence(ctx, d); err != nil {
+	if err := s.inTurns.fence(ctx, d); err != nil {
 		return 0, err
 	}
 	if len(d.Seqs) == 0 {
 		return 0, nil
 	}
-	key, err := s.sessionHashKey(ctx, d)
+	key, err := s.inTurns.sessionHashKey(ctx, d)
 	if err != nil {
 		return 0, err
 	}
 	var emptied int64
-	err = s.eachTurnWith(ctx, d.Session, rangesOf(d.Seqs), withContent(), func(turns []turnDoc) error {
-		n, err := s.emptyTurns(ctx, d, key, turns)
+	err = s.inTurns.eachTurnWith(ctx, d.Session, rangesOf(d.Seqs), withContent(), func(turns []turnDoc) error {
+		n, err := s.inTurns.emptyTurns(ctx, d, key, turns)
 		emptied += n
 		return err
 	})
@@ -45,8 +45,14 @@ func (s *erasureStore) eraseMessages(ctx context.Context, d erasureDoc) (int64, 
 	return emptied + made, s.lookAtSession(ctx, d.Session, fromMicros(d.CreateTime))
 }
 
+// turnEraser empties the turns of a session.
+type turnEraser struct {
+	*core
+	transcript *transcript
+}
+
 // sessionHashKey is the key of the hashes of the session that the erasure is in.
-func (s *erasureStore) sessionHashKey(ctx context.Context, d erasureDoc) (memory.HashKey, error) {
+func (s *turnEraser) sessionHashKey(ctx context.Context, d erasureDoc) (memory.HashKey, error) {
 	session := sessionDoc{Scope: d.Scope}
 	o := options.FindOne().SetProjection(eq("scope", 1, "hash_key", 1))
 	err := s.conversations.FindOne(ctx, eq("_id", d.Session), o).Decode(&session)
@@ -64,7 +70,7 @@ func withContent() bson.D {
 // fence stores a turn without messages in the place after the last turn that the erasure was decided by. It either gets the place,
 // and then the erasure came before whatever is recorded later, or another turn has it: then the erasure never counted, and is
 // withdrawn. An erasure without a condition needs no fence.
-func (s *erasureStore) fence(ctx context.Context, d erasureDoc) error {
+func (s *turnEraser) fence(ctx context.Context, d erasureDoc) error {
 	if d.Fence == 0 {
 		return nil
 	}
@@ -78,7 +84,7 @@ func (s *erasureStore) fence(ctx context.Context, d erasureDoc) error {
 	return errWithdrawn
 }
 
-func (s *erasureStore) holdsFence(ctx context.Context, d erasureDoc) (bool, error) {
+func (s *turnEraser) holdsFence(ctx context.Context, d erasureDoc) (bool, error) {
 	var session sessionDoc
 	err := s.conversations.FindOne(ctx, eq("_id", d.Session)).Decode(&session)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -98,7 +104,7 @@ func (s *erasureStore) holdsFence(ctx context.Context, d erasureDoc) (bool, erro
 	return s.isFence(ctx, d)
 }
 
-func (s *erasureStore) putFence(ctx context.Context, d erasureDoc, h head) (bool, error) {
+func (s *turnEraser) putFence(ctx context.Context, d erasureDoc, h head) (bool, error) {
 	t := turnDoc{
 		ID: turnID(h.key, d.Fence), Scope: h.scope, Session: h.key, Turn: d.Fence, FirstSeq: h.lastSeq + 1, LastSeq: h.lastSeq,
 		RecordTime: max(d.CreateTime, h.updateTime), StateRevision: h.stateRevision, Steps: h.steps, Erasure: d.ID,
@@ -120,7 +126,7 @@ func (s *erasureStore) putFence(ctx context.Context, d erasureDoc, h head) (bool
 }
 
 // isFence reports whether the turn in the fence's place is the erasure's.
-func (s *erasureStore) isFence(ctx context.Context, d erasureDoc) (bool, error) {
+func (s *turnEraser) isFence(ctx context.Context, d erasureDoc) (bool, error) {
 	var t turnDoc
 	o := options.FindOne().SetProjection(eq("erasure", 1))
 	err := s.turns.FindOne(ctx, eq("_id", turnID(d.Session, d.Fence)), o).Decode(&t)
@@ -137,7 +143,7 @@ const (
 )
 
 // eachTurnWith calls f with the session's turns that hold messages of the ranges, some at a time.
-func (s *erasureStore) eachTurnWith(
+func (s *turnEraser) eachTurnWith(
 	ctx context.Context, key memory.SessionKey, ranges []memory.SeqRange, projection bson.D, f func([]turnDoc) error,
 ) error {
 	var few []int64
@@ -164,7 +170,7 @@ func (s *erasureStore) eachTurnWith(
 	return nil
 }
 
-func (s *erasureStore) eachBatch(ctx context.Context, filter, projection bson.D, f func([]turnDoc) error) error {
+func (s *turnEraser) eachBatch(ctx context.Context, filter, projection bson.D, f func([]turnDoc) error) error {
 	cursor, err := s.turns.Find(ctx, filter, options.Find().SetProjection(projection).SetSort(eq("_id", 1)).SetBatchSize(turnsEmptied))
 	if err != nil {
 		return s.failed("read turns", err)
@@ -193,7 +199,7 @@ func (s *erasureStore) eachBatch(ctx context.Context, filter, projection bson.D,
 }
 
 // undeleted are the session's messages of the ranges that are not deleted.
-func (s *erasureStore) undeleted(ctx context.Context, key memory.SessionKey, ranges []memory.SeqRange) ([]memory.SeqRange, error) {
+func (s *turnEraser) undeleted(ctx context.Context, key memory.SessionKey, ranges []memory.SeqRange) ([]memory.SeqRange, error) {
 	var left []memory.SeqRange
 	projection := eq("messages.seq", 1, "messages.deleted", 1)
 	err := s.eachTurnWith(ctx, key, ranges, projection, func(turns []turnDoc) error {
@@ -210,7 +216,7 @@ func (s *erasureStore) undeleted(ctx context.Context, key memory.SessionKey, ran
 }
 
 // emptyTurns takes the erased messages out of turns. A turn that another erasure changed meanwhile is read again.
-func (s *erasureStore) emptyTurns(
+func (s *turnEraser) emptyTurns(
 	ctx context.Context, d erasureDoc, key memory.HashKey, turns []turnDoc,
 ) (emptied int64, err error) {
 	for range maxSwaps {

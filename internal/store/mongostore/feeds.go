@@ -138,7 +138,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 }
 
 func (k feedKind) pending() bson.D {
-	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", importTenant))
+	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", store.ImportTenant))
 }
 
 // Feed implements store.ChangeFeed.
@@ -279,7 +279,7 @@ func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, 
 
 // feeds selects the documents that are feeds.
 func (k feedKind) feeds() bson.D {
-	return eq(k.position, bson.D{{Key: "$gt", Value: 0}}, "tenant", eq("$ne", importTenant))
+	return eq(k.position, bson.D{{Key: "$gt", Value: 0}}, "tenant", eq("$ne", store.ImportTenant))
 }
 
 // viewID is the document of meta that holds the view's build.

@@ -13,18 +13,14 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// importTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant or
-// id has a control character, so nobody is served them. PublishImport gives such a life its tenant and user id, in the user's
-// document last: that is its commit point.
-const importTenant = "\x01import"
-
-// importing is where the life with the scope key is until its import has ended.
-func importing(scope memory.ScopeKey) bson.D { return eq("_id", scope, "tenant", importTenant) }
+// importing is where the life with the scope key is until its import has ended. PublishImport gives it its tenant and user id in the
+// user's document last: that is its commit point.
+func importing(scope memory.ScopeKey) bson.D { return eq("_id", scope, "tenant", store.ImportTenant) }
 
 // BeginImport implements store.Imports.
 func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
 	_, err := s.users.InsertOne(ctx, userDoc{
-		Scope: p.Scope, HashKey: otherThan(p.Scope, p.HashKey), Tenant: importTenant, UserID: string(p.Scope),
+		Scope: p.Scope, HashKey: otherThan(p.Scope, p.HashKey), Tenant: store.ImportTenant, UserID: string(p.Scope),
 		CreateTime: micros(p.Time), UpdateTime: micros(p.Time), Extract: memory.ExtractAllow, Revision: 1,
 	})
 	return s.failed("begin import", err)
@@ -42,6 +38,9 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		return s.failed("import records", err)
 	}
 	im := imports{user: u}
+	if im.keys, err = s.otherKeys(ctx, p.Records); err != nil {
+		return err
+	}
 	for _, r := range p.Records {
 		if err := im.add(r); err != nil {
 			return err
@@ -59,12 +58,12 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 func (im *imports) stage() {
 	for i := range im.sessions {
 		d := im.sessions[i].body.(sessionDoc) //nolint:forcetypeassert // as add made it
-		d.Tenant, d.UserID, d.LookAt, d.Feed = importTenant, string(im.user.Scope), 0, feedDoc{}
+		d.Tenant, d.UserID, d.LookAt, d.Feed = store.ImportTenant, string(im.user.Scope), 0, feedDoc{}
 		im.sessions[i].body = d
 	}
 	for i := range im.slots {
 		d := im.slots[i].body.(jobDoc) //nolint:forcetypeassert // as add made it
-		d.Tenant, d.UserID = importTenant, string(im.user.Scope)
+		d.Tenant, d.UserID = store.ImportTenant, string(im.user.Scope)
 		im.slots[i].body = d
 	}
 }
@@ -150,8 +149,8 @@ func (s *archive) schedule(ctx context.Context, p store.ImportEnd) error {
 
 // AbandonImport implements store.Imports. The user's document goes last, so that a later call finds what is left.
 func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error) {
-	n, err := s.users.CountDocuments(ctx, importing(scope), options.Count().SetLimit(1))
-	if err != nil || n == 0 {
+	res, err := s.users.UpdateOne(ctx, importing(scope), operators(nil, eq("merge", "")))
+	if err != nil || res.MatchedCount == 0 {
 		return err == nil, s.failed("abandon import", err)
 	}
 	left := int64(limit)
@@ -181,7 +180,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		if left, err = deleteSome(ctx, s.turns, turns, left); err != nil || left <= 0 {
 			return false, s.failed("abandon import", err)
 		}
-		if _, err := s.conversations.DeleteOne(ctx, eq("_id", key, "tenant", importTenant)); err != nil {
+		if _, err := s.conversations.DeleteOne(ctx, eq("_id", key, "tenant", store.ImportTenant)); err != nil {
 			return false, s.failed("abandon import", err)
 		}
 	}
@@ -219,15 +218,21 @@ func deleteSome(ctx context.Context, from *mongo.Collection, filter bson.D, left
 }
 
 // StaleImports implements store.Imports.
-func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) ([]memory.ScopeKey, error) {
-	o := options.Find().SetSort(eq("user_id", 1)).SetLimit(int64(limit)).SetProjection(eq("_id", 1))
-	docs, err := readAll[userDoc](ctx, s.users, eq("tenant", importTenant, "update_time", eq("$lt", micros(before))), o)
+func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) ([]store.StaleImport, error) {
+	o := options.Find().SetSort(eq("user_id", 1)).SetLimit(int64(limit)).SetProjection(eq("_id", 1, "merge", 1))
+	docs, err := readAll[userDoc](ctx, s.users, eq("tenant", store.ImportTenant, "update_time", eq("$lt", micros(before))), o)
 	if err != nil {
 		return nil, s.failed("find stale imports", err)
 	}
-	scopes := make([]memory.ScopeKey, len(docs))
+	stale := make([]store.StaleImport, len(docs))
 	for i, d := range docs {
-		scopes[i] = d.Scope
+		stale[i].Scope = d.Scope
+		if d.Merge != nil {
+			stale[i].Into = &store.Merge{
+				User: memory.UserRef{Tenant: d.Merge.Tenant, UserID: d.Merge.UserID}, Scope: d.Merge.Scope, OnConflict: d.Merge.OnConflict,
+				Time: fromMicros(d.Merge.Time),
+			}
+		}
 	}
-	return scopes, nil
+	return stale, nil
 }

@@ -443,7 +443,7 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 
 // ParkedJobs implements store.Journal.
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
-	filter := eq("live", true, "tenant", eq("$ne", importTenant), "state", memory.JobParked, "reason", q.Reason, "$or", bson.A{
+	filter := eq("live", true, "tenant", eq("$ne", store.ImportTenant), "state", memory.JobParked, "reason", q.Reason, "$or", bson.A{
 		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
 	})
 	o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("answer", 0))

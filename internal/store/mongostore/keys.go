@@ -63,12 +63,18 @@ type tenantDoc struct {
 	Erasure   string             `bson:"erasure,omitempty"` // JSON
 	Limits    map[string]float64 `bson:"limits,omitempty"`
 	Profile   string             `bson:"profile,omitempty"`
+	Models    string             `bson:"models,omitempty"` // JSON
 }
 
 func (d tenantDoc) tenant() (store.Tenant, error) {
 	t := store.Tenant{ID: d.ID, SuspendTime: orZero(d.Suspended), Profile: d.Profile}
 	if len(d.Limits) > 0 {
 		t.Limits = d.Limits
+	}
+	if d.Models != "" {
+		if err := json.Unmarshal([]byte(d.Models), &t.Models); err != nil {
+			return t, fmt.Errorf("decode the models of a tenant: %w", err)
+		}
 	}
 	if d.Erasure == "" {
 		return t, nil
@@ -107,7 +113,14 @@ func (s *keyStore) ImportTenant(ctx context.Context, t store.Tenant) error {
 		}
 		d.Erasure = string(erasure)
 	}
-	if d.Suspended == 0 && d.Erasure == "" && len(d.Limits) == 0 && d.Profile == "" {
+	if t.Models != nil {
+		models, err := json.Marshal(t.Models)
+		if err != nil {
+			return fmt.Errorf("encode the models of a tenant: %w", err)
+		}
+		d.Models = string(models)
+	}
+	if d.Suspended == 0 && d.Erasure == "" && len(d.Limits) == 0 && d.Profile == "" && d.Models == "" {
 		return nil
 	}
 	_, err := s.tenants.InsertOne(ctx, d)
@@ -264,7 +277,7 @@ func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.
 		if _, err := s.apiKeys.DeleteMany(ctx, eq("tenant", id)); err != nil {
 			return s.failed("delete the keys of a tenant", err)
 		}
-		change = append(change, bson.E{Key: "$unset", Value: eq("limits", "", "profile", "")})
+		change = append(change, bson.E{Key: "$unset", Value: eq("limits", "", "profile", "", "models", "")})
 	}
 	_, err = s.tenants.UpdateOne(ctx, eq("_id", id, "erasure", eq("$exists", true)), change)
 	return s.failed("note how far a tenant is erased", err)
@@ -285,6 +298,17 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 		unset = append(unset, bson.E{Key: "profile", Value: ""})
 	default:
 		set = append(set, bson.E{Key: "profile", Value: *u.Profile})
+	}
+	switch {
+	case u.Models == nil:
+	case *u.Models == store.TenantModels{}:
+		unset = append(unset, bson.E{Key: "models", Value: ""})
+	default:
+		models, err := json.Marshal(u.Models)
+		if err != nil {
+			return store.Tenant{}, fmt.Errorf("encode the models of a tenant: %w", err)
+		}
+		set = append(set, bson.E{Key: "models", Value: string(models)})
 	}
 	change := bson.D{}
 	if len(set) > 0 {
@@ -317,7 +341,7 @@ func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]stor
 		in     *mongo.Collection
 		field  string
 		filter bson.D
-	}{{s.users, "tenant", eq("ended", nil, "tenant", eq("$ne", importTenant))}, {s.apiKeys, "tenant", bson.D{}}, {s.tenants, "_id", bson.D{}}} {
+	}{{s.users, "tenant", eq("ended", nil, "tenant", eq("$ne", store.ImportTenant))}, {s.apiKeys, "tenant", bson.D{}}, {s.tenants, "_id", bson.D{}}} {
 		var some []string
 		if err := of.in.Distinct(ctx, of.field, of.filter).Decode(&some); err != nil {
 			return nil, s.failed("list tenants", err)

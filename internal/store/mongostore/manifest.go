@@ -61,19 +61,24 @@ func (m manifestDoc) find(no int64) int {
 	return slices.IndexFunc(m.Segments, func(e segmentEntry) bool { return e.No == no })
 }
 
-// hasAll reports whether none of the segments is gone.
-func (m manifestDoc) hasAll(nos []int64) bool {
-	return !slices.ContainsFunc(nos, func(no int64) bool { return m.find(no) < 0 })
+// count returns how many of the segments are there.
+func (m manifestDoc) count(nos []int64) (n int) {
+	for _, no := range nos {
+		if m.find(no) >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
-// repeated finds the segment of a write that was done before. If some other segment took the turns, to store this one
-// would index them twice.
-func (m manifestDoc) repeated(pending int, hash memory.KeyedHash) (int64, error) {
-	i := slices.IndexFunc(m.Segments, func(e segmentEntry) bool { return string(e.Hash) == string(hash[:]) })
-	if pending > 0 || i < 0 {
-		return 0, store.Contention("a turn of the segment is not pending any more")
+// same returns the number of the segment whose data has the hash; 0 for none.
+func (m manifestDoc) same(hash memory.KeyedHash) int64 {
+	for _, e := range m.Segments {
+		if string(e.Hash) == string(hash[:]) {
+			return e.No
+		}
 	}
-	return m.Segments[i].No, nil
+	return 0
 }
 
 // without is the manifest after segments were replaced and turns taken from those that are pending.

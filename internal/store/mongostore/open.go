@@ -213,7 +213,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		workStore: &workStore{core: c, index: index, journal: jobs},
 		factStore: facts, vectorStore: vectors,
 		summaryStore: &summaryStore{core: c, journal: jobs},
-		erasureStore: &erasureStore{core: c, transcript: transcript, journal: jobs, owner: facts},
+		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
 		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},

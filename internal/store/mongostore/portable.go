@@ -107,7 +107,8 @@ func (x *export) sessions(ctx context.Context) error {
 		for _, d := range docs {
 			x.ends[d.Key] = end{id: d.SessionID, lastTurn: d.LastTurn, last: d.LastSeq}
 			if err := x.each(store.Record{Session: &store.SessionRecord{
-				Session: d.session(), Revision: d.Revision, LookAt: orZero(d.LookAt), CoveredSeq: d.CoveredSeq, CoveredTime: orZero(d.CoveredTime),
+				Session: d.session(), HashKey: d.otherHashKey(x.user), Revision: d.Revision, LookAt: orZero(d.LookAt),
+				CoveredSeq: d.CoveredSeq, CoveredTime: orZero(d.CoveredTime),
 			}}); err != nil {
 				return err
 			}
@@ -398,6 +399,9 @@ func (s *archive) Import(ctx context.Context, user memory.UserRef, records []sto
 		return err
 	}
 	im := imports{user: u, versions: versions}
+	if im.keys, err = s.otherKeys(ctx, records); err != nil {
+		return err
+	}
 	for _, r := range records {
 		if err := im.add(r); err != nil {
 			return err
@@ -466,7 +470,8 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) memory.HashKey {
 // import that went before may have stored an older state of them.
 type imports struct {
 	user     userDoc
-	versions []int // of embeddings
+	versions []int                                // of embeddings
+	keys     map[memory.SessionKey]memory.HashKey // see otherKeys
 
 	sessions, turns, nodes, revised, slots, facts, revisions, vectors, refused []document
 
@@ -512,7 +517,7 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	d := sessionDoc{
 		Key:          r.Key,
 		Scope:        im.user.Scope,
-		HashKey:      im.user.HashKey,
+		HashKey:      cmp.Or(r.HashKey, im.user.HashKey),
 		Tenant:       im.user.Tenant,
 		UserID:       im.user.UserID,
 		SessionID:    r.Ref.SessionID,
@@ -542,6 +547,38 @@ func (im *imports) session(r store.SessionRecord) sessionDoc {
 	return d
 }
 
+// otherHashKey is the key of the session's hashes where it is not the user's; "" elsewhere.
+func (d sessionDoc) otherHashKey(u userDoc) memory.HashKey {
+	if d.hashKey() == u.hashKey() {
+		return ""
+	}
+	return d.hashKey()
+}
+
+// otherKeys are the keys of the hashes of the sessions whose turns are among the records, where they are not the user's.
+func (s *core) otherKeys(ctx context.Context, records []store.Record) (map[memory.SessionKey]memory.HashKey, error) {
+	keys := map[memory.SessionKey]memory.HashKey{}
+	var stored []memory.SessionKey
+	for _, r := range records {
+		switch {
+		case r.Session != nil:
+			keys[r.Session.Key] = r.Session.HashKey
+		case r.Turn != nil:
+			if _, came := keys[r.Turn.Session]; !came && !slices.Contains(stored, r.Turn.Session) {
+				stored = append(stored, r.Turn.Session)
+			}
+		}
+	}
+	if len(stored) == 0 {
+		return keys, nil
+	}
+	docs, err := readAll[sessionDoc](ctx, s.conversations, eq("_id", in(stored)), options.Find().SetProjection(eq("scope", 1, "hash_key", 1)))
+	for _, d := range docs {
+		keys[d.Key] = d.HashKey
+	}
+	return keys, s.failed("read sessions of an import", err)
+}
+
 // addTurn adds a turn without the state and the steps after it: those are read only of turns that the session's head lacks,
 // and an imported head lacks none.
 func (im *imports) addTurn(r store.TurnRecord) error {
@@ -558,7 +595,7 @@ func (im *imports) addTurn(r store.TurnRecord) error {
 		d.Pending = turnPending
 	}
 	for _, m := range r.Messages {
-		if err := d.addMessage(im.user.hashKey(), m); err != nil {
+		if err := d.addMessage(cmp.Or(im.keys[r.Session], im.user.hashKey()), m); err != nil {
 			return err
 		}
 	}

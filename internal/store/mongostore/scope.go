@@ -36,7 +36,17 @@ type userDoc struct {
 	PeriodsAt     int64     `bson:"periods_at,omitempty"`
 	Importing     bool      `bson:"importing,omitempty"` // until EndImport
 	Ended         string    `bson:"ended,omitempty"`     // the erasure that ends the life: see endLife
+	Merge         *mergeDoc `bson:"merge,omitempty"`     // of an import that was committed: whom it goes to
 	Feeds         userFeeds `bson:"feeds"`
+}
+
+// mergeDoc is a store.Merge.
+type mergeDoc struct {
+	Tenant     string            `bson:"tenant"`
+	UserID     string            `bson:"user_id"`
+	Scope      memory.ScopeKey   `bson:"scope"`
+	OnConflict memory.OnConflict `bson:"on_conflict"`
+	Time       int64             `bson:"time"`
 }
 
 // userFeeds holds the checkpoints of the views of the user's facts.
@@ -75,7 +85,7 @@ func (d userDoc) ref() memory.UserRef { return memory.UserRef{Tenant: d.Tenant, 
 type sessionDoc struct {
 	Key           memory.SessionKey  `bson:"_id"`
 	Scope         memory.ScopeKey    `bson:"scope"`
-	HashKey       memory.HashKey     `bson:"hash_key,omitempty"` // of its user; see hashesUnder
+	HashKey       memory.HashKey     `bson:"hash_key,omitempty"` // of its user, or of the one it was imported from; see hashesUnder
 	Tenant        string             `bson:"tenant"`
 	UserID        string             `bson:"user_id"`
 	SessionID     string             `bson:"session_id"`

@@ -2,7 +2,6 @@ package mongostore
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 // SearchIndex implements store.SearchIndex. The pending turns are read between two looks at the manifest: as long as that stays
@@ -323,20 +323,17 @@ func (s *searchIndex) stage(ctx context.Context, p store.SegmentWrite) (m manife
 	if m, err = s.completedManifest(ctx, p.Scope); err != nil {
 		return m, 0, false, err
 	}
-	if !m.hasAll(p.Replaces) {
-		return m, 0, false, store.Contention("a segment to be replaced is gone")
-	}
 	pending, err := s.stillPending(ctx, p.Scope, p.Turns)
 	if err != nil {
 		return m, 0, false, err
 	}
-	hash := memory.HashKey(p.Scope).Keyed(sha256.Sum256(p.Data))
-	if len(pending) < len(p.Turns) && len(p.Data) > 0 {
-		no, err = m.repeated(len(pending), hash)
-		return m, no, true, err
+	hash := plan.SegmentHash(p)
+	does, err := plan.PutSegment(p, plan.FoundForSegment{Replaced: m.count(p.Replaces), Pending: len(pending), Same: m.same(hash)})
+	if err != nil || does.Before != 0 {
+		return m, does.Before, true, err
 	}
 	m = m.without(p.Replaces, pending)
-	if len(p.Data) == 0 {
+	if !does.Stores {
 		return m, 0, false, nil
 	}
 	if no, err = s.insertSegment(ctx, m, p.Data); err != nil {
@@ -432,7 +429,7 @@ func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[
 	}
 	by := make(map[memory.ScopeKey]memory.UserRef, len(docs))
 	for _, d := range docs {
-		if d.Tenant != importTenant {
+		if d.Tenant != store.ImportTenant {
 			by[d.Scope] = d.ref()
 		}
 	}

@@ -142,7 +142,7 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, s.failed("list tenants", err)
 		}
-		if d.Tenant != importTenant {
+		if d.Tenant != store.ImportTenant {
 			tenants = append(tenants, d.Tenant)
 		}
 		filter = eq("tenant", bson.D{{Key: "$gt", Value: d.Tenant}}, "ended", nil)

@@ -106,11 +106,14 @@ func insertUser(c *conn, ref memory.UserRef, scope memory.ScopeKey, now int64) (
 func (a *turnWriter) findSession() error {
 	h := &a.head
 	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at, feed_at,
-		last_message_time
+		last_message_time, hashed_under
 		FROM sessions WHERE uid = ? AND session_id = ?`,
 		func(r row) error {
 			h.sid, h.LastTurn, h.LastSeq, h.Steps = r.int(0), r.int(1), r.int(2), r.int(3)
 			h.StateRevision, h.UpdateTime, h.lookAt, h.feedAt, h.lastMessage = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8)
+			if key := r.text(9); key != "" {
+				h.HashKey = memory.HashKey(key)
+			}
 			return nil
 		}, h.uid, a.p.Ref.SessionID)
 	if err != nil || found {

@@ -18,6 +18,8 @@ const erasureSelect = `SELECT id, kind, tenant, user_hash, scope_key, session_ke
 type storedErasure struct {
 	memory.Erasure
 	uid, sid int64 // sid is 0 for a user
+	// sessionHash is set while an erasure of a session begins: see store.ErasedSessionHash.
+	sessionHash []byte
 }
 
 func scanErasure(r row) (e storedErasure, err error) {
@@ -114,6 +116,12 @@ func takeSession(c *conn, p store.ErasureStart, e *storedErasure) (int64, error)
 	if err != nil {
 		return 0, err
 	}
+	user, err := findUser(c, p.User)
+	if err != nil {
+		return 0, err
+	}
+	hash := store.ErasedSessionHash(user.hashKey, p.SessionID)
+	e.sessionHash = hash[:]
 	t.gone = memory.Hidden{Starts: map[memory.SessionKey]int64{t.at.key: maxNo}}
 	t.seqs = []memory.SeqRange{{From: 1, To: maxNo}}
 	for _, step := range []func() error{t.summaries, t.periodJobs, t.quarantine, t.schedule} {
@@ -221,9 +229,9 @@ func insertErasure(c *conn, e storedErasure) error {
 		return err
 	}
 	return c.run(`INSERT INTO erasures (id, kind, tenant, request, user_hash, scope_key, session_key, uid, sid, seqs, last_seq, state,
-		receipt, not_before, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		receipt, not_before, create_time, update_time, session_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, int(e.Kind), e.Tenant, e.Request[:], e.UserHash[:], string(e.Scope), orNull(e.Session), e.uid, e.sid, seqs, e.LastSeq, int(e.State),
-		receipt, orNever(e.NotBefore), micros(e.CreateTime), micros(e.UpdateTime))
+		receipt, orNever(e.NotBefore), micros(e.CreateTime), micros(e.UpdateTime), orNullBlob(e.sessionHash))
 }
 
 // PendingErasures implements store.Erasures.

@@ -238,7 +238,7 @@ func (w *sweeping) one(query string, args ...any) error {
 // remade empties again what was made of the messages before they were erased, and stored after.
 func (w *sweeping) remade(e storedErasure) error {
 	var at found
-	ok, err := w.c.first(`SELECT s.uid, s.sid, u.scope_key, `+hashKey+`, s.session_key FROM sessions s JOIN users u ON u.uid = s.uid
+	ok, err := w.c.first(`SELECT s.uid, s.sid, u.scope_key, `+sessionHashKey+`, s.session_key FROM sessions s JOIN users u ON u.uid = s.uid
 		WHERE s.sid = ?`, func(r row) error {
 		at = found{r.int(0), r.int(1), memory.ScopeKey(r.text(2)), memory.HashKey(r.text(3)), memory.SessionKey(r.text(4))}
 		return nil

@@ -29,7 +29,8 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 		if err != nil {
 			return err
 		}
-		x := export{c: c, user: u, uid: uid, each: func(r store.Record) error { return each(store.Canonical(r)) }}
+		x := export{c: c, user: u, uid: uid, keys: map[int64]memory.HashKey{}}
+		x.each = func(r store.Record) error { return each(store.Canonical(r)) }
 		for _, step := range []func() error{x.head, x.sessions, x.turns, x.revised, x.nodes, x.jobs, x.facts, x.forgotten, x.refused} {
 			if err := step(); err != nil {
 				return err
@@ -44,7 +45,8 @@ type export struct {
 	c    *conn
 	user memory.User
 	uid  int64
-	sids []int64 // of the user's sessions, by session id
+	sids []int64                  // of the user's sessions, by session id
+	keys map[int64]memory.HashKey // of the hashes of those that came from other users
 	each func(store.Record) error
 	// deleted are the hashes of the deleted messages of the session that is read, by seq; nil before they are read.
 	deleted map[int64]store.MessageRecord
@@ -63,13 +65,17 @@ func (x *export) head() error {
 }
 
 func (x *export) sessions() error {
-	return x.c.query(`SELECT `+sessionColumns+`, t.state, s.look_at, s.covered_seq, s.covered_time
+	return x.c.query(`SELECT `+sessionColumns+`, t.state, s.look_at, s.covered_seq, s.covered_time, s.hashed_under
 		FROM sessions s JOIN users u ON u.uid = s.uid LEFT JOIN session_metadata d ON d.sid = s.sid
 		LEFT JOIN session_state t ON t.sid = s.sid WHERE s.uid = ? ORDER BY s.session_id`, func(r row) error {
 		x.sids = append(x.sids, r.int(0))
 		record := store.SessionRecord{
 			Session: scanSession(x.user.Ref, r), Revision: r.int(11), LookAt: r.time(sessionColumnCount + 1),
 			CoveredSeq: r.int(sessionColumnCount + 2), CoveredTime: r.time(sessionColumnCount + 3),
+			HashKey: memory.HashKey(r.text(sessionColumnCount + 4)),
+		}
+		if record.HashKey != "" {
+			x.keys[r.int(0)] = record.HashKey
 		}
 		record.State = r.json(sessionColumnCount)
 		return x.each(store.Record{Session: &record})
@@ -120,7 +126,11 @@ func (x *export) addTurn(sid int64, session memory.SessionKey, r row) error {
 }
 
 func (x *export) bodyHash(sid int64, id string) (hash []byte, err error) {
-	keyed := x.user.HashKey.Keyed(memory.IDDigest(id))
+	key, other := x.keys[sid]
+	if !other {
+		key = x.user.HashKey
+	}
+	keyed := key.Keyed(memory.IDDigest(id))
 	_, err = x.c.first(`SELECT body_hash FROM message_ids WHERE sid = ? AND id_hash = ?`, func(r row) error {
 		hash = r.blob(0)
 		return nil

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -11,10 +12,6 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// importTenant is the tenant of lives that are being imported, each under its scope key as the user id: no caller's tenant
-// or id has a control character, so nobody is served them. PublishImport gives such a life its tenant and user id.
-const importTenant = "\x01import"
-
 // notImporting leaves lives that are being imported out of a query of u.
 const notImporting = `u.tenant <> char(1) || 'import'`
 
@@ -22,7 +19,7 @@ const notImporting = `u.tenant <> char(1) || 'import'`
 func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
 	return s.write(ctx, "begin import", func(c *conn) error {
 		return c.run(`INSERT INTO users (tenant, user_id, scope_key, hash_key, create_time, update_time) VALUES (?, ?, ?, ?, ?, ?)`,
-			importTenant, string(p.Scope), string(p.Scope), otherThan(p.Scope, p.HashKey), micros(p.Time), micros(p.Time))
+			store.ImportTenant, string(p.Scope), string(p.Scope), otherThan(p.Scope, p.HashKey), micros(p.Time), micros(p.Time))
 	})
 }
 
@@ -37,7 +34,7 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) any {
 // AddImported implements store.Imports.
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	return s.write(ctx, "import records", func(c *conn) error {
-		at, err := findUser(c, importing(p.Scope))
+		at, err := findUser(c, store.ImportUser(p.Scope))
 		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
@@ -47,7 +44,7 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		if err := c.run(`UPDATE users SET update_time = ? WHERE uid = ?`, micros(p.Time), at.uid); err != nil {
 			return err
 		}
-		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}}
+		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{}}
 		for i := range p.Records {
 			if err := im.add(&p.Records[i]); err != nil {
 				return twice(fmt.Errorf("record %d: %w", i+1, err))
@@ -65,17 +62,13 @@ func twice(err error) error {
 	return err
 }
 
-// importing is where the life with the scope key is until its import has ended.
-func importing(scope memory.ScopeKey) memory.UserRef {
-	return memory.UserRef{Tenant: importTenant, UserID: string(scope)}
-}
-
 // imports is one call of AddImported while the writer runs it.
 type imports struct {
 	c      *conn
 	at     found
 	tenant string
 	sids   map[memory.SessionKey]int64
+	keys   map[int64]memory.HashKey // of the sessions whose turns were added: see hashKeyOf
 }
 
 func (im *imports) add(r *store.Record) error {
@@ -117,11 +110,11 @@ func (im *imports) sid(key memory.SessionKey) (int64, error) {
 // session stores the head. Until PublishImport neither background work nor a view has to look at it.
 func (im *imports) session(r *store.SessionRecord) error {
 	_, sid, err := im.c.exec(`INSERT INTO sessions (uid, session_id, session_key, title, profile, state_revision, last_turn_no, last_seq,
-		steps_since_user, create_time, update_time, revision, extract, covered_seq, covered_time, context_start, last_message_time)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		steps_since_user, create_time, update_time, revision, extract, covered_seq, covered_time, context_start, last_message_time,
+		hashed_under) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		im.at.uid, r.Ref.SessionID, string(r.Key), r.Title, r.Profile, r.StateRevision, r.LastTurnNo, r.LastSeq,
 		r.StepsSinceUser, micros(r.CreateTime), micros(r.UpdateTime), r.Revision, int(r.Extract), r.CoveredSeq, orNever(r.CoveredTime),
-		r.ContextStart, orNone(r.LastMessageTime))
+		r.ContextStart, orNone(r.LastMessageTime), otherKey(im.at.hashKey, r.HashKey))
 	if err != nil {
 		return err
 	}
@@ -132,12 +125,38 @@ func (im *imports) session(r *store.SessionRecord) error {
 	return putObject(im.c, "session_state", "sid", "state", sid, r.State)
 }
 
+// otherKey is the key of a session's hashes as it is stored: NULL where it is the user's.
+func otherKey(users, key memory.HashKey) any {
+	if key == users {
+		return nil
+	}
+	return orNull(key)
+}
+
+// hashKeyOf is the key of a session's hashes.
+func (im *imports) hashKeyOf(sid int64) (memory.HashKey, error) {
+	if key, ok := im.keys[sid]; ok {
+		return key, nil
+	}
+	key := im.at.hashKey
+	_, err := im.c.first(`SELECT hashed_under FROM sessions WHERE sid = ? AND hashed_under IS NOT NULL`, func(r row) error {
+		key = memory.HashKey(r.text(0))
+		return nil
+	}, sid)
+	im.keys[sid] = key
+	return key, err
+}
+
 func (im *imports) turn(r *store.TurnRecord) error {
 	sid, err := im.sid(r.Session)
 	if err != nil {
 		return err
 	}
-	at, recallable := found{uid: im.at.uid, sid: sid, hashKey: im.at.hashKey}, 0
+	key, err := im.hashKeyOf(sid)
+	if err != nil {
+		return err
+	}
+	at, recallable := found{uid: im.at.uid, sid: sid, hashKey: key}, 0
 	for i := range r.Messages {
 		if r.Messages[i].Recallable() {
 			recallable++
@@ -262,7 +281,7 @@ func (im *imports) refused(q *memory.Quarantined) error {
 // PublishImport implements store.Imports.
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	return s.write(ctx, "end import", func(c *conn) error {
-		at, err := findUser(c, importing(p.User.Scope))
+		at, err := findUser(c, store.ImportUser(p.User.Scope))
 		if memory.IsGone(err) {
 			return store.ImportGone()
 		}
@@ -341,42 +360,60 @@ var abandonedOfSession = []string{
 	`DELETE FROM sessions WHERE sid = ?3`,
 }
 
-// AbandonImport implements store.Imports.
+// AbandonImport implements store.Imports. The user's row goes last, so that a later call finds what is left.
 func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limit int) (done bool, err error) {
+	var uid int64
+	var empty bool
 	err = s.write(ctx, "abandon import", func(c *conn) error {
-		done = false
-		at, err := findUser(c, importing(scope))
+		at, err := findUser(c, store.ImportUser(scope))
 		if memory.IsGone(err) {
-			done = true
+			uid, empty = 0, true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		left := int64(limit)
-		if left, err = deleteSome(c, abandoned, at.uid, left); err != nil || left <= 0 {
+		uid = at.uid
+		if err := c.run(`UPDATE users SET merge_into = NULL WHERE uid = ?`, uid); err != nil {
 			return err
 		}
-		for left > 0 {
-			var sid int64
-			more, err := c.first(`SELECT sid FROM sessions WHERE uid = ? LIMIT 1`, func(r row) error {
-				sid = r.int(0)
-				return nil
-			}, at.uid)
-			if err != nil {
-				return err
-			}
-			if !more {
-				done = true
-				return c.run(`DELETE FROM users WHERE uid = ?`, at.uid)
-			}
-			if left, err = deleteSome(c, abandonedOfSession, sid, left); err != nil {
-				return err
-			}
-		}
-		return nil
+		empty, err = deleteLife(c, at.uid, int64(limit))
+		return err
 	})
-	return done && err == nil, err
+	if err != nil || !empty || uid == 0 {
+		return empty && err == nil, err
+	}
+	if err := s.clearGaps(ctx); err != nil {
+		return false, err
+	}
+	if cut, err := s.cutWAL(ctx); err != nil || !cut {
+		return false, err
+	}
+	err = s.write(ctx, "abandon import", func(c *conn) error {
+		return c.run(`DELETE FROM users WHERE uid = ? AND tenant = ?`, uid, store.ImportTenant)
+	})
+	return err == nil, err
+}
+
+// deleteLife deletes rows of a life but the user's own, and reports whether none is left.
+func deleteLife(c *conn, uid, left int64) (empty bool, err error) {
+	if left, err = deleteSome(c, abandoned, uid, left); err != nil || left <= 0 {
+		return false, err
+	}
+	for left > 0 {
+		var sid int64
+		more, err := c.first(`SELECT sid FROM sessions WHERE uid = ? LIMIT 1`, func(r row) error {
+			sid = r.int(0)
+			return nil
+		}, uid)
+		if err != nil || !more {
+			return !more, err
+		}
+		if left, err = deleteSome(c, abandonedOfSession, sid, left); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // deleteSome runs the statements until they have deleted so many rows, and returns how many may still be deleted.
@@ -394,12 +431,19 @@ func deleteSome(c *conn, statements []string, id, left int64) (int64, error) {
 }
 
 // StaleImports implements store.Imports.
-func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) (stale []memory.ScopeKey, err error) {
+func (s *archive) StaleImports(ctx context.Context, before time.Time, limit int) (stale []store.StaleImport, err error) {
 	err = s.read(ctx, "find stale imports", func(c *conn) error {
-		return c.query(`SELECT scope_key FROM users WHERE tenant = ? AND update_time < ? ORDER BY user_id LIMIT ?+0`, func(r row) error {
-			stale = append(stale, memory.ScopeKey(r.text(0)))
+		return c.query(`SELECT scope_key, merge_into FROM users WHERE tenant = ? AND update_time < ? ORDER BY user_id LIMIT ?+0`, func(r row) error {
+			one := store.StaleImport{Scope: memory.ScopeKey(r.text(0))}
+			if b := r.json(1); b != nil {
+				one.Into = &store.Merge{}
+				if err := json.Unmarshal(b, one.Into); err != nil {
+					return fmt.Errorf("decode whom an import goes to: %w", err)
+				}
+			}
+			stale = append(stale, one)
 			return nil
-		}, importTenant, micros(before), limit)
+		}, store.ImportTenant, micros(before), limit)
 	})
 	return stale, err
 }

@@ -145,7 +145,7 @@ func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) 
 
 func tenantOf(c *conn, id string) (store.Tenant, error) {
 	t := store.Tenant{ID: id}
-	_, err := c.first(`SELECT suspend_time, limits, profile, erasure FROM tenants WHERE id = ?`, func(r row) error {
+	_, err := c.first(`SELECT suspend_time, limits, profile, erasure, models FROM tenants WHERE id = ?`, func(r row) error {
 		t.SuspendTime, t.Profile = orZero(r.int(0)), r.text(2)
 		if limits := r.json(1); len(limits) > 0 {
 			if err := json.Unmarshal(limits, &t.Limits); err != nil {
@@ -155,6 +155,11 @@ func tenantOf(c *conn, id string) (store.Tenant, error) {
 		if erasure := r.json(3); len(erasure) > 0 {
 			if err := json.Unmarshal(erasure, &t.Erasure); err != nil {
 				return fmt.Errorf("decode the erasure of a tenant: %w", err)
+			}
+		}
+		if models := r.json(4); len(models) > 0 {
+			if err := json.Unmarshal(models, &t.Models); err != nil {
+				return fmt.Errorf("decode the models of a tenant: %w", err)
 			}
 		}
 		return nil
@@ -208,7 +213,7 @@ func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.
 			if err := c.run(`DELETE FROM api_keys WHERE tenant = ?`, id); err != nil {
 				return err
 			}
-			if err := c.run(`UPDATE tenants SET limits = NULL, profile = NULL WHERE id = ? AND erasure IS NOT NULL`, id); err != nil {
+			if err := c.run(`UPDATE tenants SET limits = NULL, profile = NULL, models = NULL WHERE id = ? AND erasure IS NOT NULL`, id); err != nil {
 				return err
 			}
 		}
@@ -239,11 +244,34 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (t st
 		if u.Profile != nil {
 			t.Profile = *u.Profile
 		}
-		return c.run(`INSERT INTO tenants (id, limits, profile) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, profile = excluded.profile`,
-			u.ID, orNull(json.RawMessage(encoded)), orNull(t.Profile))
+		models, err := changedModels(&t, u)
+		if err != nil {
+			return err
+		}
+		return c.run(`INSERT INTO tenants (id, limits, profile, models) VALUES (?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET limits = excluded.limits, profile = excluded.profile, models = excluded.models`,
+			u.ID, orNull(json.RawMessage(encoded)), orNull(t.Profile), orNull(models))
 	})
 	return t, err
+}
+
+// changedModels gives the tenant the models of the update, and returns those that it has then as JSON; nil for none.
+func changedModels(t *store.Tenant, u store.TenantUpdate) (json.RawMessage, error) {
+	switch {
+	case u.Models == nil:
+	case *u.Models == store.TenantModels{}:
+		t.Models = nil
+	default:
+		t.Models = u.Models
+	}
+	if t.Models == nil {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(t.Models)
+	if err != nil {
+		return nil, fmt.Errorf("encode the models of a tenant: %w", err)
+	}
+	return encoded, nil
 }
 
 // nextTenants are the next tenant of each table, by its index.

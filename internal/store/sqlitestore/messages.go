@@ -95,7 +95,7 @@ func findUser(c *conn, u memory.UserRef) (f found, err error) {
 }
 
 func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
-	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+hashKey+` FROM users u
+	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+sessionHashKey+` FROM users u
 		LEFT JOIN sessions s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
 		func(r row) error {
 			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(4)), memory.SessionKey(r.text(3))}

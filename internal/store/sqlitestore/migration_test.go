@@ -1,9 +1,12 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,4 +121,13 @@ func writeFirstSchema(t *testing.T, path string) {
 			VALUES (1 << 32 | 1, 1, 'm1', 3, 1, 1, 0, 2000, 2000, 1, 1, 'words')`,
 		`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (1, x'00', 1, x'00')`,
 	)
+}
+
+// Whoever starts for the first time reads one line about the file, not one for each version that there ever was.
+func TestANewFileIsLoggedOnce(t *testing.T) {
+	var logged bytes.Buffer
+	open(t, sqlitestore.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "data file created") {
+		t.Errorf("logged:\n%s", got)
+	}
 }

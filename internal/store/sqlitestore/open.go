@@ -208,7 +208,12 @@ func migrate(c *conn, path string, log *slog.Logger) error {
 		if err := apply(c, names[i], i+1, log); err != nil {
 			return fmt.Errorf("migrate data file %s: %w", path, err)
 		}
-		log.Info("data file migrated", "path", path, "schema_version", i+1)
+		if have > 0 {
+			log.Info("data file migrated", "path", path, "schema_version", i+1)
+		}
+	}
+	if have == 0 {
+		log.Info("data file created", "path", path, "schema_version", len(names))
 	}
 	if have > 0 && have < overwritingVersion {
 		rewrite(c, path, log)

@@ -2,12 +2,12 @@ package sqlitestore
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/plan"
 )
 
 // SearchIndex implements store.SearchIndex.
@@ -132,9 +132,9 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 
 // PutSegment implements store.SearchIndex.
 func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
-	digest := memory.Digest(sha256.Sum256(p.Data))
+	hash := plan.SegmentHash(p) // before the writer is held
 	err = s.write(ctx, "put segment", func(c *conn) (err error) {
-		no, err = putSegment(c, p, digest)
+		no, err = putSegment(c, p, hash)
 		return err
 	})
 	if err != nil {
@@ -143,35 +143,35 @@ func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (no 
 	return no, nil
 }
 
-func putSegment(c *conn, p store.SegmentWrite, digest memory.Digest) (int64, error) {
-	at, err := findUser(c, p.User)
+func putSegment(c *conn, p store.SegmentWrite, hash memory.KeyedHash) (int64, error) {
+	at, err := findLife(c, p.User, p.Scope)
 	if err != nil {
 		return 0, err
 	}
-	if at.scope != p.Scope {
-		return 0, store.UserNotFound(p.User)
-	}
+	found := plan.FoundForSegment{}
 	for _, old := range p.Replaces {
 		n, _, err := c.exec(`DELETE FROM segments WHERE no = ? AND uid = ?`, old, at.uid)
 		if err != nil {
 			return 0, err
 		}
-		if n == 0 {
-			return 0, store.Contention("a segment to be replaced is gone")
+		found.Replaced += int(n)
+	}
+	if found.Pending, err = clearMarks(c, at.uid, p.Turns); err != nil {
+		return 0, err
+	}
+	if found.Pending < len(p.Turns) {
+		if found.Same, err = segmentOf(c, at.uid, hash); err != nil {
+			return 0, err
 		}
 	}
-	cleared, err := clearMarks(c, at.uid, p.Turns)
-	if err != nil {
+	does, err := plan.PutSegment(p, found)
+	if err != nil || does.Before != 0 {
+		return does.Before, err
+	}
+	if err := refreshPending(c, at.uid, found.Pending); err != nil {
 		return 0, err
 	}
-	hash := memory.HashKey(at.scope).Keyed(digest)
-	if cleared < len(p.Turns) && len(p.Data) > 0 {
-		return repeated(c, at.uid, cleared, hash)
-	}
-	if err := refreshPending(c, at.uid, cleared); err != nil {
-		return 0, err
-	}
-	if len(p.Data) == 0 {
+	if !does.Stores {
 		return 0, nil
 	}
 	return insertSegment(c, at.uid, p, hash)
@@ -207,20 +207,12 @@ func sessionByKey(c *conn, uid int64, key memory.SessionKey, sids map[memory.Ses
 	return sids[key], err
 }
 
-// repeated finds the segment of a write that was done before. If some other segment took the turns, to store this
-// one would index them twice.
-func repeated(c *conn, uid int64, cleared int, hash memory.KeyedHash) (no int64, err error) {
-	gone := store.Contention("a turn of the segment is not pending any more")
-	if cleared > 0 {
-		return 0, gone
-	}
-	ok, err := c.first(`SELECT no FROM segments WHERE uid = ? AND data_hash = ?`, func(r row) error {
+// segmentOf returns the number of the user's segment whose data has the hash; 0 for none.
+func segmentOf(c *conn, uid int64, hash memory.KeyedHash) (no int64, err error) {
+	_, err = c.first(`SELECT no FROM segments WHERE uid = ? AND data_hash = ?`, func(r row) error {
 		no = r.int(0)
 		return nil
 	}, uid, hash[:])
-	if err == nil && !ok {
-		err = gone
-	}
 	return no, err
 }
 

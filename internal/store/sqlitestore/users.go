@@ -8,8 +8,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// hashKey reads the key of the user's hashes.
-const hashKey = `coalesce(hash_key, scope_key)`
+// hashKey reads the key of the user's hashes, sessionHashKey that of a session's.
+const (
+	hashKey        = `coalesce(hash_key, scope_key)`
+	sessionHashKey = `coalesce(hashed_under, hash_key, scope_key)`
+)
 
 const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision, state_revision, ` + hashKey
 
@@ -67,7 +70,7 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 		next := ``
 		each := func(r row) error {
 			next = r.text(0)
-			if next != importTenant {
+			if next != store.ImportTenant {
 				tenants = append(tenants, next)
 			}
 			return nil

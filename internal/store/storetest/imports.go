@@ -178,7 +178,7 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		err := s.PublishImport(t.Context(), store.ImportEnd{User: *r.User(), Time: minute(100)})
 		wantReason(t, err, memory.ReasonUserExists)
 		wantSameFile(t, exportFile(t, s, alice), file)
-		abandon(t, s, "c0", 5)
+		abandon(t, s, 5)
 		wantSameFile(t, exportFile(t, s, alice), file)
 	})
 	t.Run("AbandonImport must delete a life that was not published, in pieces, and nothing else", func(t *testing.T) {
@@ -186,14 +186,14 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		addAll(t, s, begun(t, s, file, carol, "c0"), carol)
 		stale, err := s.StaleImports(t.Context(), minute(9000), 9)
 		failing(t)(nil, err)
-		wantEqual(t, stale, []memory.ScopeKey{"c0"})
+		wantEqual(t, stale, []store.StaleImport{{Scope: "c0"}})
 		if done, err := s.AbandonImport(t.Context(), "c0", 3); done || err != nil {
 			t.Errorf("3 rows were all: %t, %v", done, err)
 		}
-		abandon(t, s, "c0", 3)
+		abandon(t, s, 3)
 		stale, err = s.StaleImports(t.Context(), minute(9000), 9)
 		failing(t)(nil, err)
-		wantEqual(t, stale, []memory.ScopeKey(nil))
+		wantEqual(t, stale, []store.StaleImport(nil))
 		err = s.AddImported(t.Context(), store.ImportedRecords{User: carol, Scope: "c0", Time: minute(9)})
 		wantReason(t, err, memory.ReasonContention)
 		wantSameFile(t, exportFile(t, s, alice), file)
@@ -211,10 +211,10 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		failing(t)(nil, s.AddImported(t.Context(), store.ImportedRecords{User: carol, Scope: "c0", Time: minute(5)}))
 		stale, err := s.StaleImports(t.Context(), minute(5), 9)
 		failing(t)(nil, err)
-		wantEqual(t, stale, []memory.ScopeKey(nil))
+		wantEqual(t, stale, []store.StaleImport(nil))
 		stale, err = s.StaleImports(t.Context(), minute(6), 9)
 		failing(t)(nil, err)
-		wantEqual(t, stale, []memory.ScopeKey{"c0"})
+		wantEqual(t, stale, []store.StaleImport{{Scope: "c0"}})
 	})
 	t.Run("what was stored before is not stored again: that is an error", func(t *testing.T) {
 		s, file := used(t)
@@ -334,10 +334,10 @@ func published(t *testing.T, s store.PrimaryStore, file string, user memory.User
 	failing(t)(nil, s.PublishImport(t.Context(), store.ImportEnd{User: *r.User(), Time: minute(100)}))
 }
 
-func abandon(t *testing.T, s store.PrimaryStore, scope memory.ScopeKey, limit int) {
+func abandon(t *testing.T, s store.PrimaryStore, limit int) {
 	t.Helper()
 	for range 1000 {
-		done, err := s.AbandonImport(t.Context(), scope, limit)
+		done, err := s.AbandonImport(t.Context(), importScope, limit)
 		failing(t)(nil, err)
 		if done {
 			return

@@ -170,6 +170,12 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 		failing(t)(s.SuspendTenant(t.Context(), "acme", time.Time{}))
 		update(store.TenantUpdate{Clear: []string{"c"}}, store.Tenant{Profile: profile})
 		update(store.TenantUpdate{Profile: &none}, store.Tenant{})
+		models := store.TenantModels{BaseURL: "https://models.example/v1", Key: "acme", Summary: "small", Extraction: store.BuiltinModel}
+		update(store.TenantUpdate{Models: &models}, store.Tenant{Models: &models})
+		update(store.TenantUpdate{Profile: &profile}, store.Tenant{Models: &models, Profile: profile})
+		update(store.TenantUpdate{Models: &store.TenantModels{Summary: "large", Extraction: "large"}, Profile: &none},
+			store.Tenant{Models: &store.TenantModels{Summary: "large", Extraction: "large"}})
+		update(store.TenantUpdate{Models: &store.TenantModels{}}, store.Tenant{})
 		other, err := s.Tenant(t.Context(), "other")
 		failing(t)(nil, err)
 		wantEqual(t, other, store.Tenant{ID: "other"})
@@ -177,11 +183,14 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("a tenant that is erased must stay suspended, and have neither keys nor settings once that is done", func(t *testing.T) {
 		s, profile := open(t), "support"
 		create(t, s, apiKey("a", "acme"), apiKey("b", "other"))
-		failing(t)(s.UpdateTenant(t.Context(), store.TenantUpdate{ID: "acme", Set: map[string]float64{"a": 1}, Profile: &profile}))
+		models := store.TenantModels{Summary: "large", Extraction: "large"}
+		failing(t)(s.UpdateTenant(t.Context(), store.TenantUpdate{
+			ID: "acme", Set: map[string]float64{"a": 1}, Profile: &profile, Models: &models,
+		}))
 		begun, err := s.BeginTenantErasure(t.Context(), "acme", minute(1))
 		failing(t)(nil, err)
 		want := store.Tenant{
-			ID: "acme", SuspendTime: minute(1), Limits: map[string]float64{"a": 1}, Profile: profile,
+			ID: "acme", SuspendTime: minute(1), Limits: map[string]float64{"a": 1}, Profile: profile, Models: &models,
 			Erasure: &memory.TenantErasure{CreateTime: minute(1)},
 		}
 		wantEqual(t, begun, want)

@@ -51,6 +51,7 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	t.Run("Erasures", func(t *testing.T) { testErasures(t, open) })
 	t.Run("Feeds", func(t *testing.T) { testFeeds(t, open) })
 	t.Run("Imports", func(t *testing.T) { testImports(t, open) })
+	t.Run("Adoptions", func(t *testing.T) { testAdoptions(t, open) })
 	t.Run("Secrets", func(t *testing.T) { testSecrets(t, open) })
 	t.Run("Keys", func(t *testing.T) { testKeys(t, open) })
 	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })

@@ -57,6 +57,8 @@ def read(item: Any, format: str = "", *, id: str = "", origin: v1.Origin | int =
         return [item]
     item = plain(item)
     format = format or format_of(item)
+    if format == OPENAI_CHAT and "role" in item and str(item["role"]) not in _ROLES:
+        raise ValueError("role: it must be one of user, assistant, system, developer and tool")  # what a typo named would teach nothing
     body = {**item["data"], "type": item["type"]} if format == LANGCHAIN and "data" in item else item
     drafts = _read_item(body) if _is_item(body, format) else _read_message(body)
     data = json.dumps(item, separators=(",", ":"), default=_json).encode()

@@ -8,12 +8,24 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from stratamem.v1 import message_pb2 as _message_pb2
 from stratamem.v1 import work_service_pb2 as _work_service_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class OnConflict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ON_CONFLICT_UNSPECIFIED: _ClassVar[OnConflict]
+    ON_CONFLICT_SKIP: _ClassVar[OnConflict]
+    ON_CONFLICT_OVERWRITE: _ClassVar[OnConflict]
+    ON_CONFLICT_NEW_IDS: _ClassVar[OnConflict]
+ON_CONFLICT_UNSPECIFIED: OnConflict
+ON_CONFLICT_SKIP: OnConflict
+ON_CONFLICT_OVERWRITE: OnConflict
+ON_CONFLICT_NEW_IDS: OnConflict
 
 class User(_message.Message):
     __slots__ = ("user_id", "timezone", "language", "extract", "create_time", "update_time", "etag", "state", "state_revision")
@@ -114,21 +126,27 @@ class ExportUserResponse(_message.Message):
     def __init__(self, chunk: _Optional[bytes] = ...) -> None: ...
 
 class ImportUserRequest(_message.Message):
-    __slots__ = ("user_id", "chunk")
+    __slots__ = ("user_id", "chunk", "on_conflict")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     CHUNK_FIELD_NUMBER: _ClassVar[int]
+    ON_CONFLICT_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     chunk: bytes
-    def __init__(self, user_id: _Optional[str] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+    on_conflict: OnConflict
+    def __init__(self, user_id: _Optional[str] = ..., chunk: _Optional[bytes] = ..., on_conflict: _Optional[_Union[OnConflict, str]] = ...) -> None: ...
 
 class ImportUserResponse(_message.Message):
-    __slots__ = ("user", "sessions", "messages", "facts")
+    __slots__ = ("user", "sessions", "messages", "facts", "left_sessions", "left_facts")
     USER_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     FACTS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_FACTS_FIELD_NUMBER: _ClassVar[int]
     user: User
     sessions: int
     messages: int
     facts: int
-    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ...) -> None: ...
+    left_sessions: int
+    left_facts: int
+    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., left_sessions: _Optional[int] = ..., left_facts: _Optional[int] = ...) -> None: ...

@@ -113,8 +113,9 @@ class UserServiceServicer(object):
 
     def ImportUser(self, request_iterator, context):
         """ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-        with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-        nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+        with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+        happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+        kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -204,8 +204,9 @@ class UserServiceStub(typing.Generic[_UserServiceGetUserType, _UserServiceListUs
 
     ImportUser: _UserServiceImportUserType
     """ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-    with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-    nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+    with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+    happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+    kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
     """
 
 UserServiceAsyncStub: typing_extensions.TypeAlias = UserServiceStub[
@@ -292,8 +293,9 @@ class UserServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.user_service_pb2.ImportUserResponse, collections.abc.Awaitable[stratamem.v1.user_service_pb2.ImportUserResponse]]:
         """ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-        with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-        nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+        with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+        happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+        kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
         """
 
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -2,8 +2,8 @@
 // @generated from file memory/v1/user_service.proto (package memory.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file memory/v1/user_service.proto.
  */
 export const file_memory_v1_user_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxtZW1vcnkvdjEvdXNlcl9zZXJ2aWNlLnByb3RvEgltZW1vcnkudjEilAIKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIQCgh0aW1lem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRInCgdleHRyYWN0GAQgASgOMhYubWVtb3J5LnYxLkV4dHJhY3RNb2RlEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgHIAEoCRImCgVzdGF0ZRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFgoOc3RhdGVfcmV2aXNpb24YCSABKAMiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIwCg9HZXRVc2VyUmVzcG9uc2USHQoEdXNlchgBIAEoCzIPLm1lbW9yeS52MS5Vc2VyIjkKEExpc3RVc2Vyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiTAoRTGlzdFVzZXJzUmVzcG9uc2USHgoFdXNlcnMYASADKAsyDy5tZW1vcnkudjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikQEKEVVwZGF0ZVVzZXJSZXF1ZXN0Eh0KBHVzZXIYASABKAsyDy5tZW1vcnkudjEuVXNlchIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSLAoLc3RhdGVfcGF0Y2gYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjMKElVwZGF0ZVVzZXJSZXNwb25zZRIdCgR1c2VyGAEgASgLMg8ubWVtb3J5LnYxLlVzZXIidwoQRXJhc2VVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSJwoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIloKEUVyYXNlVXNlclJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLm1lbW9yeS52MS5Kb2ISKAoGZXh0ZW50GAIgASgLMhgubWVtb3J5LnYxLkVyYXN1cmVFeHRlbnQiJAoRRXhwb3J0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIjChJFeHBvcnRVc2VyUmVzcG9uc2USDQoFY2h1bmsYASABKAwiMwoRSW1wb3J0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRINCgVjaHVuaxgCIAEoDCJmChJJbXBvcnRVc2VyUmVzcG9uc2USHQoEdXNlchgBIAEoCzIPLm1lbW9yeS52MS5Vc2VyEhAKCHNlc3Npb25zGAIgASgDEhAKCG1lc3NhZ2VzGAMgASgDEg0KBWZhY3RzGAQgASgDMrYECgtVc2VyU2VydmljZRJdCgdHZXRVc2VyEhkubWVtb3J5LnYxLkdldFVzZXJSZXF1ZXN0GhoubWVtb3J5LnYxLkdldFVzZXJSZXNwb25zZSIbgtPkkwIVEhMvdjEvdXNlcnMve3VzZXJfaWR9ElkKCUxpc3RVc2VycxIbLm1lbW9yeS52MS5MaXN0VXNlcnNSZXF1ZXN0GhwubWVtb3J5LnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIhGC0+STAgsSCS92MS91c2VycxJuCgpVcGRhdGVVc2VyEhwubWVtb3J5LnYxLlVwZGF0ZVVzZXJSZXF1ZXN0Gh0ubWVtb3J5LnYxLlVwZGF0ZVVzZXJSZXNwb25zZSIjgtPkkwIdOgEqMhgvdjEvdXNlcnMve3VzZXIudXNlcl9pZH0SYwoJRXJhc2VVc2VyEhsubWVtb3J5LnYxLkVyYXNlVXNlclJlcXVlc3QaHC5tZW1vcnkudjEuRXJhc2VVc2VyUmVzcG9uc2UiG4LT5JMCFSoTL3YxL3VzZXJzL3t1c2VyX2lkfRJLCgpFeHBvcnRVc2VyEhwubWVtb3J5LnYxLkV4cG9ydFVzZXJSZXF1ZXN0Gh0ubWVtb3J5LnYxLkV4cG9ydFVzZXJSZXNwb25zZTABEksKCkltcG9ydFVzZXISHC5tZW1vcnkudjEuSW1wb3J0VXNlclJlcXVlc3QaHS5tZW1vcnkudjEuSW1wb3J0VXNlclJlc3BvbnNlKAFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memory_v1_message, file_memory_v1_work_service]);
+  fileDesc("ChxtZW1vcnkvdjEvdXNlcl9zZXJ2aWNlLnByb3RvEgltZW1vcnkudjEilAIKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIQCgh0aW1lem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRInCgdleHRyYWN0GAQgASgOMhYubWVtb3J5LnYxLkV4dHJhY3RNb2RlEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgHIAEoCRImCgVzdGF0ZRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFgoOc3RhdGVfcmV2aXNpb24YCSABKAMiIQoOR2V0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIwCg9HZXRVc2VyUmVzcG9uc2USHQoEdXNlchgBIAEoCzIPLm1lbW9yeS52MS5Vc2VyIjkKEExpc3RVc2Vyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiTAoRTGlzdFVzZXJzUmVzcG9uc2USHgoFdXNlcnMYASADKAsyDy5tZW1vcnkudjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikQEKEVVwZGF0ZVVzZXJSZXF1ZXN0Eh0KBHVzZXIYASABKAsyDy5tZW1vcnkudjEuVXNlchIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSLAoLc3RhdGVfcGF0Y2gYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjMKElVwZGF0ZVVzZXJSZXNwb25zZRIdCgR1c2VyGAEgASgLMg8ubWVtb3J5LnYxLlVzZXIidwoQRXJhc2VVc2VyUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSJwoEd2FpdBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIVCg12YWxpZGF0ZV9vbmx5GAQgASgIIloKEUVyYXNlVXNlclJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLm1lbW9yeS52MS5Kb2ISKAoGZXh0ZW50GAIgASgLMhgubWVtb3J5LnYxLkVyYXN1cmVFeHRlbnQiJAoRRXhwb3J0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIjChJFeHBvcnRVc2VyUmVzcG9uc2USDQoFY2h1bmsYASABKAwiXwoRSW1wb3J0VXNlclJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRINCgVjaHVuaxgCIAEoDBIqCgtvbl9jb25mbGljdBgDIAEoDjIVLm1lbW9yeS52MS5PbkNvbmZsaWN0IpEBChJJbXBvcnRVc2VyUmVzcG9uc2USHQoEdXNlchgBIAEoCzIPLm1lbW9yeS52MS5Vc2VyEhAKCHNlc3Npb25zGAIgASgDEhAKCG1lc3NhZ2VzGAMgASgDEg0KBWZhY3RzGAQgASgDEhUKDWxlZnRfc2Vzc2lvbnMYBSABKAMSEgoKbGVmdF9mYWN0cxgGIAEoAypzCgpPbkNvbmZsaWN0EhsKF09OX0NPTkZMSUNUX1VOU1BFQ0lGSUVEEAASFAoQT05fQ09ORkxJQ1RfU0tJUBABEhkKFU9OX0NPTkZMSUNUX09WRVJXUklURRACEhcKE09OX0NPTkZMSUNUX05FV19JRFMQAzK2BAoLVXNlclNlcnZpY2USXQoHR2V0VXNlchIZLm1lbW9yeS52MS5HZXRVc2VyUmVxdWVzdBoaLm1lbW9yeS52MS5HZXRVc2VyUmVzcG9uc2UiG4LT5JMCFRITL3YxL3VzZXJzL3t1c2VyX2lkfRJZCglMaXN0VXNlcnMSGy5tZW1vcnkudjEuTGlzdFVzZXJzUmVxdWVzdBocLm1lbW9yeS52MS5MaXN0VXNlcnNSZXNwb25zZSIRgtPkkwILEgkvdjEvdXNlcnMSbgoKVXBkYXRlVXNlchIcLm1lbW9yeS52MS5VcGRhdGVVc2VyUmVxdWVzdBodLm1lbW9yeS52MS5VcGRhdGVVc2VyUmVzcG9uc2UiI4LT5JMCHToBKjIYL3YxL3VzZXJzL3t1c2VyLnVzZXJfaWR9EmMKCUVyYXNlVXNlchIbLm1lbW9yeS52MS5FcmFzZVVzZXJSZXF1ZXN0GhwubWVtb3J5LnYxLkVyYXNlVXNlclJlc3BvbnNlIhuC0+STAhUqEy92MS91c2Vycy97dXNlcl9pZH0SSwoKRXhwb3J0VXNlchIcLm1lbW9yeS52MS5FeHBvcnRVc2VyUmVxdWVzdBodLm1lbW9yeS52MS5FeHBvcnRVc2VyUmVzcG9uc2UwARJLCgpJbXBvcnRVc2VyEhwubWVtb3J5LnYxLkltcG9ydFVzZXJSZXF1ZXN0Gh0ubWVtb3J5LnYxLkltcG9ydFVzZXJSZXNwb25zZSgBYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memory_v1_message, file_memory_v1_work_service]);
 
 /**
  * User is somebody who talks to an agent.
@@ -388,6 +388,13 @@ export type ImportUserRequest = Message<"memory.v1.ImportUserRequest"> & {
    * @generated from field: bytes chunk = 2;
    */
   chunk: Uint8Array;
+
+  /**
+   * What happens where the user is there already. Read of the first message alone.
+   *
+   * @generated from field: memory.v1.OnConflict on_conflict = 3;
+   */
+  onConflict: OnConflict;
 };
 
 /**
@@ -430,6 +437,21 @@ export type ImportUserResponse = Message<"memory.v1.ImportUserResponse"> & {
    * @generated from field: int64 facts = 4;
    */
   facts: bigint;
+
+  /**
+   * How many sessions of the file were left out, because the user has one of that id or had one that was deleted.
+   *
+   * @generated from field: int64 left_sessions = 5;
+   */
+  leftSessions: bigint;
+
+  /**
+   * How many facts of the file were left out: the user has, or deleted, one of that id or those words, or wrote otherwise, or does not
+   * have the messages that taught it.
+   *
+   * @generated from field: int64 left_facts = 6;
+   */
+  leftFacts: bigint;
 };
 
 /**
@@ -438,6 +460,49 @@ export type ImportUserResponse = Message<"memory.v1.ImportUserResponse"> & {
  */
 export const ImportUserResponseSchema: GenMessage<ImportUserResponse> = /*@__PURE__*/
   messageDesc(file_memory_v1_user_service, 12);
+
+/**
+ * OnConflict says what an import does where the user is there already. Nothing that was deleted here comes back by
+ * ON_CONFLICT_SKIP or ON_CONFLICT_OVERWRITE: sessions that were deleted since they were begun, messages and facts stay deleted.
+ *
+ * @generated from enum memory.v1.OnConflict
+ */
+export enum OnConflict {
+  /**
+   * The import is refused with ALREADY_EXISTS.
+   *
+   * @generated from enum value: ON_CONFLICT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Sessions and facts with an id that is here stay as they are; the others of the file are added.
+   *
+   * @generated from enum value: ON_CONFLICT_SKIP = 1;
+   */
+  SKIP = 1,
+
+  /**
+   * Those of the file take the place of sessions and facts with the same id, which are erased. A session stays as it is where a
+   * message of it was hidden, or anything in it deleted, and what was written here after the file had come stays too.
+   *
+   * @generated from enum value: ON_CONFLICT_OVERWRITE = 2;
+   */
+  OVERWRITE = 2,
+
+  /**
+   * All sessions and facts of the file are added under new ids.
+   *
+   * @generated from enum value: ON_CONFLICT_NEW_IDS = 3;
+   */
+  NEW_IDS = 3,
+}
+
+/**
+ * Describes the enum memory.v1.OnConflict.
+ */
+export const OnConflictSchema: GenEnum<OnConflict> = /*@__PURE__*/
+  enumDesc(file_memory_v1_user_service, 0);
 
 /**
  * UserService keeps what holds for all sessions of a user.
@@ -502,8 +567,9 @@ export const UserService: GenService<{
   },
   /**
    * ImportUser stores a user from a file of ExportUser. Nobody is served any of it until the whole file has come and agrees
-   * with its checksum; what came of a file that was cut or is bad is removed. ALREADY_EXISTS where the user is there:
-   * nothing is changed. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
+   * with its checksum; what came of a file that was cut or is bad is removed. Where the user is there, on_conflict says what
+   * happens: without it ALREADY_EXISTS, and nothing is changed. ABORTED where the user was erased meanwhile: nothing of the file is
+   * kept. A server takes one import at a time: RESOURCE_EXHAUSTED while another one runs.
    *
    * @generated from rpc memory.v1.UserService.ImportUser
    */

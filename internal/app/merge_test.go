@@ -1,0 +1,264 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/store"
+)
+
+const (
+	skip      = memoryv1.OnConflict_ON_CONFLICT_SKIP
+	overwrite = memoryv1.OnConflict_ON_CONFLICT_OVERWRITE
+	newIDs    = memoryv1.OnConflict_ON_CONFLICT_NEW_IDS
+)
+
+// factTexts are the user's current facts, in the order of the alphabet.
+func (h *harness) factTexts(t *testing.T, user string) (texts []string) {
+	t.Helper()
+	for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: user, PageSize: 100}))(t).GetFacts() {
+		texts = append(texts, f.GetText())
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+func (h *harness) sessionIDs(t *testing.T, user string) (ids []string) {
+	t.Helper()
+	for _, s := range must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: user, PageSize: 100}))(t).GetSessions() {
+		ids = append(ids, s.GetSessionId())
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestImportIntoAUserWhoIsThere(t *testing.T) {
+	t.Parallel()
+	filled := func(t *testing.T) (*harness, string) {
+		h := start(t)
+		h.fillPortable(t)
+		return h, h.settled(t, "ada")
+	}
+	const more = "My sister lives in Porto."
+	t.Run("skip leaves what is there and adds the rest, with hashes, summaries and facts", func(t *testing.T) {
+		from, file := filled(t)
+		h := start(t)
+		h.record(t, "s0", user("mine", "I work as a baker."), assistant("mine too", "A fine trade."))
+		eventually(t, "a fact of one's own", func() bool { return len(h.factTexts(t, "ada")) > 0 })
+		own := h.factTexts(t, "ada")
+		got := must(h.merged(h.ctx, "", file, 1000, skip))(t)
+		if got.GetSessions() != 2 || got.GetMessages() != 32 || got.GetLeftSessions() != 1 || got.GetFacts() == 0 {
+			t.Errorf("imported %v", got)
+		}
+		if n := len(h.transcript(t, "s0")); n != 2 {
+			t.Errorf("the session that was there has %d messages", n)
+		}
+		if n := len(h.transcript(t, "s1")); n != 16 {
+			t.Errorf("the session that came has %d messages", n)
+		}
+		facts := h.factTexts(t, "ada")
+		if !slices.Contains(facts, own[0]) || !slices.Contains(facts, "Has two cats.") || !slices.Contains(facts, "Name is Ada.") {
+			t.Errorf("facts are %q", facts)
+		}
+		again := must(h.Record(h.ctx, &memoryv1.RecordRequest{
+			UserId: "ada", SessionId: "s1", Messages: []*memoryv1.Message{user("m1-1u", "My name is Ada and I live in Lisbon, house 1. <b>&\u2028말</b>")},
+		}))(t)
+		if len(again.GetDeduplicatedIds()) != 1 {
+			t.Errorf("a known message was stored again: %v", again)
+		}
+		want := must(from.summaries().GetSummary(from.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s1"}))(t).GetSummary().GetText()
+		if now := must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s1"}))(t); now.GetSummary().GetText() != want {
+			t.Errorf("the summary is %q, want %q", now.GetSummary().GetText(), want)
+		}
+		eventually(t, "what came in a search", func() bool {
+			hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "Lisbon house"}))(t)
+			return len(hits.GetHits()) > 0
+		})
+		second := must(h.merged(h.ctx, "", file, 1000, skip))(t)
+		if second.GetSessions() != 0 || second.GetFacts() != 0 {
+			t.Errorf("a second import brought %v", second)
+		}
+		if now := h.factTexts(t, "ada"); !slices.Equal(now, facts) {
+			t.Errorf("facts are %q after a second import, want %q", now, facts)
+		}
+	})
+	t.Run("overwrite erases what has the same id and puts what comes in its place, as often as it is asked", func(t *testing.T) {
+		h, file := filled(t)
+		for range 2 {
+			h.record(t, "s1", user("new", more), assistant("newer", "Say hello."))
+			h.record(t, "only here", user("h", "I keep bees."))
+			got := must(h.merged(h.ctx, "", file, 1000, overwrite))(t)
+			if got.GetSessions() != 2 || got.GetLeftSessions() != 1 { // a message of s0 is hidden
+				t.Errorf("imported %v", got)
+			}
+			if n := len(h.transcript(t, "s1")); n != 16 {
+				t.Errorf("the session has %d messages", n)
+			}
+			if n := len(h.transcript(t, "only here")); n == 0 {
+				t.Error("a session that is not in the file is gone")
+			}
+		}
+		if facts := fmt.Sprint(h.factTexts(t, "ada")); strings.Contains(facts, "Porto") || !strings.Contains(facts, "Name is Ada") {
+			t.Errorf("facts are %s", facts)
+		}
+	})
+	t.Run("overwrite gives a fact the words of the file, with none of those it had", func(t *testing.T) {
+		h, file := filled(t)
+		var cats *memoryv1.Fact
+		for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada"}))(t).GetFacts() {
+			if f.GetText() == "Has two cats." {
+				cats = f
+			}
+		}
+		edited := &memoryv1.Fact{UserId: "ada", FactId: cats.GetFactId(), Text: "Has three dogs."}
+		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: edited, UpdateMask: maskOf("text")}))(t)
+		must(h.merged(h.ctx, "", file, 1000, skip))(t)
+		if facts := h.factTexts(t, "ada"); slices.Contains(facts, "Has two cats.") {
+			t.Errorf("facts are %q after skip", facts)
+		}
+		must(h.merged(h.ctx, "", file, 1000, overwrite))(t)
+		if facts := h.factTexts(t, "ada"); !slices.Contains(facts, "Has two cats.") || slices.Contains(facts, "Has three dogs.") {
+			t.Errorf("facts are %q after overwrite", facts)
+		}
+		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: cats.GetFactId()}))(t)
+		if strings.Contains(revisions.String(), "dogs") {
+			t.Errorf("the revisions are %v", revisions)
+		}
+	})
+	t.Run("new-ids adds all sessions of the file under new ids, each time", func(t *testing.T) {
+		h, file := filled(t)
+		facts := h.factTexts(t, "ada")
+		for n := 1; n <= 2; n++ {
+			got := must(h.merged(h.ctx, "", file, 1000, newIDs))(t)
+			if got.GetSessions() != 3 || got.GetLeftSessions() != 0 {
+				t.Errorf("imported %v", got)
+			}
+			ids := h.sessionIDs(t, "ada")
+			if len(ids) != 3*(n+1) || !strings.HasPrefix(ids[1], "s0-") {
+				t.Errorf("sessions are %q", ids)
+			}
+			if len(h.transcript(t, ids[1])) != 16 {
+				t.Errorf("the session %s has %d messages", ids[1], len(h.transcript(t, ids[1])))
+			}
+		}
+		if now := h.factTexts(t, "ada"); !slices.Equal(now, facts) {
+			t.Errorf("facts are %q, want each in its words once: %q", now, facts)
+		}
+	})
+	for _, rule := range []memoryv1.OnConflict{skip, overwrite} {
+		t.Run("what was deleted since does not come back by "+rule.String(), func(t *testing.T) {
+			h, file := filled(t)
+			must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s1", MessageIds: []string{"m1-3u"}}))(t)
+			must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "s2"}))(t)
+			for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada"}))(t).GetFacts() {
+				must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: "ada", FactId: f.GetFactId()}))(t)
+			}
+			got := must(h.merged(h.ctx, "", file, 1000, rule))(t)
+			if got.GetLeftSessions() != 3 || got.GetFacts() != 0 {
+				t.Errorf("imported %v", got)
+			}
+			if ids := h.sessionIDs(t, "ada"); slices.Contains(ids, "s2") {
+				t.Errorf("sessions are %q", ids)
+			}
+			if strings.Contains(fmt.Sprint(h.transcript(t, "s1")), "house 3") {
+				t.Error("a deleted message is back")
+			}
+			if facts := h.factTexts(t, "ada"); len(facts) > 0 {
+				t.Errorf("facts are back: %q", facts)
+			}
+		})
+	}
+	t.Run("a fact comes only with messages that taught it", func(t *testing.T) {
+		h, file := filled(t)
+		for _, id := range []string{"s0", "s1", "s2"} {
+			must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: id}))(t)
+		}
+		must(h.merged(h.ctx, "", file, 1000, skip))(t)
+		if facts := h.factTexts(t, "ada"); !slices.Equal(facts, []string{"Has two cats."}) {
+			t.Errorf("facts are %q, want the one that a person wrote", facts)
+		}
+	})
+	t.Run("an import that meets the user's erasure is ABORTED and leaves nothing", func(t *testing.T) {
+		h, file := filled(t)
+		stream := must(h.users().ImportUser(h.ctx))(t)
+		half := len(file) / 2
+		if err := stream.Send(&memoryv1.ImportUserRequest{OnConflict: skip, Chunk: []byte(file[:half])}); err != nil {
+			t.Fatal(err)
+		}
+		must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
+		h.record(t, "another life", user("m", "I keep bees."))
+		if err := stream.Send(&memoryv1.ImportUserRequest{Chunk: []byte(file[half:])}); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if _, err := stream.CloseAndRecv(); err != nil {
+			refused(t, err, codes.Aborted, "CONTENTION", "")
+		} else {
+			t.Error("the import went to another life")
+		}
+		if ids := h.sessionIDs(t, "ada"); !slices.Equal(ids, []string{"another life"}) {
+			t.Errorf("sessions are %q", ids)
+		}
+	})
+	t.Run("a file that is cut leaves the user as he was", func(t *testing.T) {
+		h, file := filled(t)
+		for _, rule := range []memoryv1.OnConflict{skip, overwrite, newIDs} {
+			_, err := h.merged(h.ctx, "", file[:len(file)-10], 1000, rule)
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "")
+		}
+		if again := h.settled(t, "ada"); again != file {
+			t.Errorf("differs:\n%s", firstDifference(file, again))
+		}
+	})
+	t.Run("a server that goes on ends an import that had come whole", func(t *testing.T) {
+		_, file := filled(t)
+		data := t.TempDir() + "/strata.db"
+		h := startWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return &endsAfter{PrimaryStore: s, left: 1} }}, func(*config.Config) {})
+		h.record(t, "mine", user("m", more))
+		if _, err := h.merged(h.ctx, "", file, 1000, skip); err == nil {
+			t.Error("an import that could not end was acknowledged")
+		}
+		h.stop()
+		h = startWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return staleAtOnce{s} }}, func(*config.Config) {})
+		eventually(t, "all sessions and facts", func() bool {
+			return len(h.sessionIDs(t, "ada")) == 4 && slices.Contains(h.factTexts(t, "ada"), "Has two cats.")
+		})
+	})
+	t.Run("a rule that is none is refused", func(t *testing.T) {
+		h := start(t)
+		_, err := h.merged(h.ctx, "", "{}\n", 9, 99)
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "on_conflict")
+	})
+}
+
+// endsAfter is a store of a process that is killed after it adopted so many sessions.
+type endsAfter struct {
+	store.PrimaryStore
+	left int
+}
+
+func (s *endsAfter) AdoptSession(ctx context.Context, p store.Adoption) (store.Adopted, error) {
+	if s.left == 0 {
+		return 0, errors.New("killed")
+	}
+	s.left--
+	return s.PrimaryStore.AdoptSession(ctx, p)
+}
+
+// staleAtOnce is a store in which every import looks abandoned.
+type staleAtOnce struct{ store.PrimaryStore }
+
+func (s staleAtOnce) StaleImports(ctx context.Context, before time.Time, limit int) ([]store.StaleImport, error) {
+	return s.PrimaryStore.StaleImports(ctx, before.Add(time.Hour), limit)
+}
