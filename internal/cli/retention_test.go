@@ -68,6 +68,32 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 	})
 }
 
+func TestFactsAreKeptAsTheDefaultProfileOfTheirTenantSays(t *testing.T) {
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
+	brief := cfg.Profiles["default"]
+	brief.Retention.Facts = time.Millisecond
+	cfg.Profiles["brief"] = brief
+	listed := func(server string) string {
+		return must(t, Env{}, "facts", "list", "ada", "-o", "quiet", "--server", server)
+	}
+	served(t, cfg, func(server string) {
+		must(t, Env{}, "record", "ada", "s", "I am vegan.", "--at", "2020-03-01T10:00:00Z", "--server", server)
+		must(t, Env{}, "record", "ada", "s", "Noted.", "--role", "assistant", "--at", "2020-03-01T10:01:00Z", "--server", server)
+		must(t, Env{}, "jobs", "wait", "ada", "s", "--server", server)
+		if due := must(t, Env{}, "retention", "-o", "quiet", "--server", server); due != "" || listed(server) == "" {
+			t.Errorf("before the tenant has a profile, due is %q of %q", due, listed(server))
+		}
+		must(t, Env{}, "tenants", "set", "default", "--default-profile", "brief", "--server", server)
+	})
+	served(t, cfg, func(server string) {
+		until(t, func() bool { return listed(server) == "" })
+		if got := must(t, Env{}, "messages", "ada", "s", "--server", server); !strings.Contains(got, "vegan") {
+			t.Errorf("the session, which began with another profile, has\n%s", got)
+		}
+	})
+}
+
 // until waits until it is so.
 func until(t *testing.T, so func() bool) {
 	t.Helper()

@@ -42,12 +42,14 @@ type Options struct {
 	Store    Store
 	Eraser   Eraser
 	Policies policy.Policies
-	Owner    string // names this process in the lease: of the processes that share a store one looks at a time
-	Log      *slog.Logger
-	Meter    Meter // nil for none
-	Now      func() time.Time
-	Report   bool          // whether what is due is listed only, and never erased
-	Every    time.Duration // how long after one look at all users the next begins; an hour when 0
+	// Profile returns the default profile of a tenant: what is of no session goes by it. "" for the server's.
+	Profile func(ctx context.Context, tenant string) (string, error)
+	Owner   string // names this process in the lease: of the processes that share a store one looks at a time
+	Log     *slog.Logger
+	Meter   Meter // nil for none
+	Now     func() time.Time
+	Report  bool          // whether what is due is listed only, and never erased
+	Every   time.Duration // how long after one look at all users the next begins; an hour when 0
 }
 
 // Keeper looks at all users in the background and has erased what is due. Where a look was cut short the next one begins again: what is
@@ -251,7 +253,11 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 		}
 		kept = append(kept, one)
 	}
-	own := k.o.Policies.RetentionOf("")
+	profile, err := k.o.Profile(ctx, user.Tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read the default profile of a tenant: %w", err)
+	}
+	own := k.o.Policies.RetentionOf(profile)
 	over, err := k.overMost(ctx, own, user, kept, taught)
 	if err != nil {
 		return nil, err

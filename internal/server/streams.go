@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -57,6 +58,8 @@ func (a *admitted) streams(calls *atomic.Int64, g *guard, meter Meter, log *slog
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(in.Context(), longestStream)
 		defer cancel()
+		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
 		err := safegroup.Contain(func() error {
 			by, err := g.admit(ctx, info.FullMethod)
 			if err != nil {
@@ -64,7 +67,7 @@ func (a *admitted) streams(calls *atomic.Int64, g *guard, meter Meter, log *slog
 			}
 			s := &admittedStream{stream: stream{in, by}, admitted: a, guard: g, held: func() {}}
 			defer s.end()
-			return next(srv, s)
+			return g.whileVerified(by, end, func() error { return next(srv, s) })
 		})
 		if err != nil {
 			err = streamStatus(ctx, log, info.FullMethod, time.Since(start), err)
@@ -85,9 +88,68 @@ func streamStatus(ctx context.Context, log *slog.Logger, method string, took tim
 	return st.Err()
 }
 
+// reverifyEvery is how often the credential of a streaming call is verified again.
+const reverifyEvery = 10 * time.Second
+
+// whileVerified makes a streaming call, whose context is ended with the refusal once its credential is good no more, or stands for
+// somebody else. A verifier that cannot be reached ends no call that runs.
+func (g *guard) whileVerified(ctx context.Context, end context.CancelCauseFunc, call func() error) error {
+	if g.verifier == nil {
+		return call()
+	}
+	var watch safegroup.Group
+	watch.Go(func() error { g.reverify(ctx, end); return nil })
+	err := safegroup.Contain(call)
+	refused := ended(ctx)
+	end(nil)
+	if watched := watch.Wait(); err == nil {
+		err = watched
+	}
+	if err != nil && refused != nil {
+		return refused
+	}
+	return err
+}
+
+// reverify verifies the credential of a call every now and then, until ctx ends.
+func (g *guard) reverify(ctx context.Context, end context.CancelCauseFunc) {
+	was := principalOf(ctx)
+	tick := time.NewTicker(reverifyEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := g.verify(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case memory.ReasonOf(err) == memory.ReasonUnauthenticated:
+			end(err)
+			return
+		case err == nil && now != was:
+			end(unauthenticated(auth.Refuse(auth.CauseUnknown)))
+			return
+		}
+	}
+}
+
+// ended is the refusal that ended a streaming call; nil where none did.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); memory.ReasonOf(cause) == memory.ReasonUnauthenticated {
+		return cause
+	}
+	return nil
+}
+
 // RecvMsg receives a message and holds its memory until the next one is asked for.
 func (s *admittedStream) RecvMsg(m any) error {
 	s.hold(func() {})
+	if err := ended(s.ctx); err != nil {
+		return err
+	}
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		s.mu.Lock()
 		s.ended = errors.Is(err, io.EOF)
@@ -153,6 +215,9 @@ func (s *admittedStream) end() {
 
 // SendMsg waits for the memory of a message, and for the client to read those before it.
 func (s *admittedStream) SendMsg(m any) error {
+	if err := ended(s.ctx); err != nil {
+		return err
+	}
 	p, ok := m.(proto.Message)
 	if !ok {
 		return s.ServerStream.SendMsg(m)
