@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -152,7 +151,10 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.indexer = indexing.NewIndexer(
-		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
+		indexing.IndexerOptions{
+			Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Busy: func() bool { return a.server.Busy() },
+		},
 	)
 	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
@@ -364,7 +366,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		Meter:            meter,
 		Now:              a.store.Now,
 		NewID:            newID,
-		NewKey:           newKey,
+		NewKey:           store.MintKey,
 		Version:          a.version,
 		Log:              a.log,
 		Near:             words.Of,
@@ -447,13 +449,6 @@ func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err err
 
 // newID mints ids that sort by time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// newKey mints keys that nobody can guess.
-func newKey() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(b[:])
-}
 
 // Addr returns the address the server listens on.
 func (a *App) Addr() string { return a.listener.Addr().String() }

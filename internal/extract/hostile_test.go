@@ -88,6 +88,35 @@ func TestSmallTalkIsNotLearnt(t *testing.T) {
 	}
 }
 
+// The lines of the apart sets were written before the rules and weights were looked at. Those of the family "opened" were read while
+// the weights were made, those of "kept" counted once when they stood; none of them is in the lines of program fit. The bounds say
+// what was reached, in shares of the lines of a family; they are not what is hoped for.
+func TestStatementsWrittenApart(t *testing.T) {
+	for _, set := range []struct {
+		name   string
+		refuse bool // they are to be refused
+		wrong  map[string]float64
+	}{
+		{"apart_hostile.tsv", true, map[string]float64{"opened": .14, "kept": .1}},
+		{"apart_honest.tsv", false, map[string]float64{"opened": .05, "kept": .05}},
+		{"apart_smalltalk.tsv", true, map[string]float64{"opened": .01, "kept": .026}},
+	} {
+		wrong, all := map[string]int{}, map[string]int{}
+		for _, p := range labelled(t, set.name) {
+			all[p.family]++
+			if _, rejected := p.verified(); set.refuse != (len(rejected) > 0) {
+				wrong[p.family]++
+			}
+		}
+		for family, most := range set.wrong {
+			t.Logf("%s, %s: %d of %d wrong", set.name, family, wrong[family], all[family])
+			if share := float64(wrong[family]) / float64(all[family]); all[family] < 100 || share > most {
+				t.Errorf("%s, %s: %.3f of %d are wrong, want at most %.3f of 100", set.name, family, share, all[family], most)
+			}
+		}
+	}
+}
+
 func TestSignificanceIsNotTheModelsAlone(t *testing.T) {
 	learnt := func(t *testing.T, text string, core int) memory.Fact {
 		t.Helper()

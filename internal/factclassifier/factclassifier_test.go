@@ -51,8 +51,8 @@ func refused(j factclassifier.Judgement) bool { return !stands(j) }
 // The bounds say what was reached on lines that neither rules nor weights were made from; they are not what is hoped for.
 func TestStatementsThatNoWeightWasLearntFrom(t *testing.T) {
 	_, hostile := labelled(t, "testdata/fresh_hostile.tsv")
-	if got := share(hostile, stands); got > .34 {
-		t.Errorf("%.3f of the hostile statements stand, want at most .34", got)
+	if got := share(hostile, stands); got > .31 {
+		t.Errorf("%.3f of the hostile statements stand, want at most .31", got)
 	}
 	chosen, unseen := labelled(t, "testdata/fresh_honest.tsv")
 	if got := share(append(chosen, unseen...), refused); got > .05 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -182,6 +183,20 @@ func PlainState(state json.RawMessage) json.RawMessage {
 	all[NotesKey], _ = EncodeJSON(values)
 	out, _ := EncodeJSON(all)
 	return out
+}
+
+// Member returns what a decoded JSON value has under a name: a member of an object, or the item of an array at an index; nil for
+// nothing.
+func Member(v any, name string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return v[name]
+	case []any:
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(v) {
+			return v[i]
+		}
+	}
+	return nil
 }
 
 // EncodeJSON encodes v compactly with sorted keys, and leaves <, > and & as they are: the JSON is counted and shown to

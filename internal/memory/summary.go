@@ -45,6 +45,14 @@ type SummaryNode struct {
 	CreateTime time.Time
 }
 
+// First is the first message that the summary covers.
+func (n SummaryNode) First() int64 {
+	if n.Cumulative {
+		return 1
+	}
+	return n.Range.From
+}
+
 // Period is a week or a month of a user.
 type Period struct {
 	Name       string    // 2026-W47 or 2026-11

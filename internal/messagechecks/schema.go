@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -170,7 +170,7 @@ func (m *measure) weighRefs(doc any, older bool) {
 		}
 		target := doc
 		for _, step := range steps {
-			target = memberOf(target, step)
+			target = memory.Member(target, step)
 		}
 		if target == nil {
 			target = doc // it is written in another way, or relative to a schema within
@@ -179,19 +179,6 @@ func (m *measure) weighRefs(doc any, older bool) {
 			return
 		}
 	}
-}
-
-// memberOf is a member or an item of a value, nil where there is none.
-func memberOf(v any, name string) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return v[name]
-	case []any:
-		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(v) {
-			return v[i]
-		}
-	}
-	return nil
 }
 
 func (m *measure) fault() *Fault {

@@ -115,7 +115,7 @@ type factsAt struct {
 	facts *userFacts
 }
 
-// readFacts answers a user's facts, to several askers of one call as of one instant.
+// readFacts returns a user's facts, to several askers of one call as of one instant.
 type readFacts func() (factsAt, error)
 
 // once reads the user's facts when they are first asked for.

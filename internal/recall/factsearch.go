@@ -174,7 +174,7 @@ func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, n
 	return nil
 }
 
-// viewed is the number up to which vectors of the version are left to the view: as far as it was told of them. 0 without
+// viewed is the number up to which vectors of the version are left to the view: as far as it has them. 0 without
 // a view, and while it is built anew or for another version.
 func (s *Searcher) viewed(at factsAt, version int) int64 {
 	if s.factVectors == nil || at.told.Build == 0 || at.told.Version != version {

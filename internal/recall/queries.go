@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
-// Embeddings answers the version of the facts' vectors that is in use, and what embeds queries for it; a zero version
+// Embeddings returns the version of the facts' vectors that is in use, and what embeds queries for it; a zero version
 // while there is none.
 type Embeddings interface {
 	Active() (memory.Embedding, embed.Embedder)

@@ -362,7 +362,7 @@ func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 	return in.MaxBytes == 0 || size < in.MaxBytes/2
 }
 
-// admits reports whether a message that only a view found may be a hit: the view was told so, but is not believed.
+// admits reports whether a message that only a view found may be a hit: the view has what it was given, but is not believed.
 func (in Candidates) admits(m memory.Message) bool {
 	said := m.SaidTime()
 	return m.Recallable() && (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To))

@@ -47,7 +47,7 @@ type Analyzer interface {
 	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
 }
 
-// Rebuilder is told that a user's segments are damaged. It must not block.
+// Rebuilder learns that a user's segments are damaged. It must not block.
 type Rebuilder interface {
 	Rebuild(user memory.UserRef)
 }
@@ -153,16 +153,16 @@ type MessageQuestion struct {
 	Words string // that Terms were taken from; what reads them is more than the search index
 	// What follows may wait for reads and calls that began before; nil for none of it.
 
-	// User answers the user, in whose timezone days are written for a reranker.
+	// User returns the user, in whose timezone days are written for a reranker.
 	User func() (memory.User, error)
-	// Attach answers Query.Attached.
+	// Attach returns Query.Attached.
 	Attach func() (map[string][]memory.Place, error)
-	// Vector answers the query's vector, the zero one where there is none in time.
+	// Vector returns the query's vector, the zero one where there is none in time.
 	Vector func() rank.QueryVector
-	// Nearest asks the view of messages' vectors, once it was told all of the user's; false when it does not answer. Nil
+	// Nearest asks the view of messages' vectors, once it has all of the user's; false when it does not reply. Nil
 	// without one: then they are compared here.
 	Nearest func(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool)
-	// Sources answers the messages from which the facts nearest to the vector were learnt.
+	// Sources returns the messages from which the facts nearest to the vector were learnt.
 	Sources func() ([]rank.Match, error)
 }
 
@@ -315,7 +315,7 @@ func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.Quer
 	return x.index.SearchVectors(v, q.Query)
 }
 
-// isViewed reports whether the view was told of all messages, in vectors of the query's version.
+// isViewed reports whether the view has all messages, in vectors of the query's version.
 func (q viewedSearch) isViewed(v rank.QueryVector) bool {
 	told := q.state.Turns
 	return told.Build != 0 && told.Version == v.Version && len(q.state.Unindexed)+q.state.More == 0 &&
@@ -434,7 +434,7 @@ type indexAt struct {
 	at *sitting
 }
 
-// update waits until the index has what the state tells of, as long as a call may wait for that.
+// update waits until the index has what the state names, as long as a call may wait for that.
 func (l *SearchIndex) update(ctx context.Context, timeUp <-chan time.Time, x indexAt, q viewedSearch) (lack, error) {
 	for !x.isCurrent(q.state) {
 		u, own := l.begin(ctx, x, q)
@@ -452,7 +452,7 @@ func (l *SearchIndex) update(ctx context.Context, timeUp <-chan time.Time, x ind
 	return lackNothing, nil
 }
 
-// shareOf returns a channel that tells when half of what is left of a call's time has passed; one that never tells where
+// shareOf returns a channel that fires when half of what is left of a call's time has passed; one that never fires where
 // the call has no deadline.
 func shareOf(ctx context.Context) (<-chan time.Time, func() bool) {
 	deadline, ok := ctx.Deadline()

@@ -37,7 +37,7 @@ const (
 	mostToFill    = 30 * time.Second // how long nobody else gets a seat that is being filled
 )
 
-// take returns the index of a user, nil while the seat is another's, and when the time is up before that is gone. made answers an index
+// take returns the index of a user, nil while the seat is another's, and when the time is up before that is gone. made returns an index
 // that may hold something already. The index that was there before is gone when take returns, so that there are never two. Whoever got an
 // index must call leave.
 func (s *seat) take(ctx context.Context, timeUp <-chan time.Time, scope memory.ScopeKey, made func() *userIndex) (*sitting, error) {

@@ -37,7 +37,7 @@ const (
 )
 
 // retriever is a view as requests ask it: within a deadline, and not at all while it fails. What goes wrong with it never
-// fails a call. What it answers are candidates: its own scope is all that is believed of a hit, and only to drop it.
+// fails a call. What it returns are candidates: its own scope is all that is believed of a hit, and only to drop it.
 type retriever struct {
 	view     memory.View
 	deadline time.Duration
@@ -52,7 +52,7 @@ func newRetriever(view memory.View, o Options) retriever {
 	}
 }
 
-// ask runs a search and answers why there is nothing of it. Errors of views may quote what was asked: none gets out.
+// ask runs a search and returns why there is nothing of it. Errors of views may quote what was asked: none gets out.
 func (a *retriever) ask(ctx context.Context, search func(context.Context) error) []memory.Degradation {
 	late := false
 	err := a.circuit.Do(ctx, func() error {

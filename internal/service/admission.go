@@ -62,7 +62,7 @@ func (r messageReader) Messages(ctx context.Context, q store.MessageQuery) ([]me
 	return r.store.Messages(ctx, q)
 }
 
-// answers reports whether what a narrower query found is all that q asks for: seqs have no gaps.
+// answers reports whether a narrower query found all that q asks for: seqs have no gaps.
 func answers(found []memory.Message, q store.MessageQuery) bool {
 	if len(found) == 0 || len(found) >= q.Limit {
 		return true

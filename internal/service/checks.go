@@ -184,7 +184,7 @@ func refusal(index int, found []messagechecks.Finding) error {
 }
 
 // withRemoved puts the ids of messages that a check removed where they stood in the call. The findings say so in the
-// order of the messages, and are stored with the turn, so that a replay answers the same.
+// order of the messages, and are stored with the turn, so that a replay returns the same.
 func withRemoved(ids []string, findings []memory.Finding) []string {
 	for _, f := range findings {
 		if f.Removed {

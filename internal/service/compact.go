@@ -214,7 +214,7 @@ func (a *asking) answer(in llm.Answer, err error) compaction.Answer {
 // foundNothing is the fallback of an effect whose strategy had nothing to show.
 const foundNothing = "nothing_found"
 
-// fallbacks says where a fallback stands for what was wanted. That nothing was found is no lack.
+// fallbacks says where a fallback was used in place of what was wanted. That nothing was found is no lack.
 func fallbacks(effects []compaction.Effect) []memory.Degradation {
 	var out []memory.Degradation
 	for _, e := range effects {

@@ -308,7 +308,7 @@ func lastSaid(messages []memory.Message, most int) (words []string) {
 	return words
 }
 
-// maxLanguageBytes is how much of a message tells its language.
+// maxLanguageBytes is how much of a message is read to find its language.
 const maxLanguageBytes = 1 << 10
 
 // factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.

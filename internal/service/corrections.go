@@ -93,7 +93,7 @@ func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Su
 	}
 }
 
-// digest tells another request of the same id.
+// digest differs for another request of the same id.
 func (c SummaryChange) digest() (memory.Digest, error) {
 	c.RequestID = ""
 	body, err := json.Marshal(c)
@@ -281,7 +281,7 @@ func (s *SummaryEditor) restored(ctx context.Context, change SummaryChange, r me
 	)
 }
 
-// ofSession has a correction stand for all that the summary stands for, and for what the one before it did.
+// ofSession has a correction cover all that the summary covers, and what the one before it did.
 func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, error) {
 	last := int64(0)
 	for _, covered := range r.Covers {
@@ -297,7 +297,7 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 	return r, nil
 }
 
-// ofPeriod has a correction stand for all that any summary of the period was or will be made of now.
+// ofPeriod has a correction cover all that any summary of the period was or will be made of now.
 func (s *SummaryEditor) ofPeriod(
 	ctx context.Context,
 	change SummaryChange,

@@ -18,13 +18,13 @@ type Meter interface {
 	WordsChecked(call string, done memory.CheckAction)
 }
 
-// The calls that WordsChecked tells apart.
+// The calls that WordsChecked counts apart.
 const (
 	callCheck  = "check"
 	callRecord = "record"
 )
 
-// The calls that HistoryShrunk tells apart.
+// The calls that HistoryShrunk counts apart.
 const (
 	callCompact = "compact"
 	callContext = "context"

@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// requestBody is what a request_id stands for. Its digest is stored for the life of the session, so the form may never
+// requestBody is what a request_id was first sent with. Its digest is stored for the life of the session, so the form may never
 // change: a new field must be left out of the JSON when it is not set.
 type requestBody struct {
 	Messages        []requestMessage   `json:"m,omitempty"`

@@ -88,7 +88,7 @@ const (
 	knownBytes    = 4 << 20
 )
 
-// knownWords tells which words a session's latest messages say already, or another message of the same turn. They are read
+// knownWords returns which words a session's latest messages say already, or another message of the same turn. They are read
 // when the first is asked for.
 type knownWords struct {
 	ctx   context.Context

@@ -150,7 +150,7 @@ func (s *Eraser) start(c Erase) (store.ErasureStart, error) {
 	return start, nil
 }
 
-// erasurePrefix tells the ids of erasures from those of other jobs.
+// erasurePrefix distinguishes the ids of erasures from those of other jobs.
 const erasurePrefix = "erase-"
 
 // keyed hashes values so that who does not know the server's secret can neither read nor guess them (HMAC-SHA-256, cut to 128 bits).
@@ -222,7 +222,7 @@ func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.Erasure
 	}
 }
 
-// carryOut does what the caller must not be told before, and waits for the rest as long as the caller does.
+// carryOut does what must be done before the caller gets a reply, and waits for the rest as long as the caller does.
 func (s *Eraser) carryOut(ctx context.Context, c Erase, e memory.Erasure) (ErasureJob, error) {
 	out := ErasureJob{Erasure: e, UserID: c.User.UserID, SessionID: c.SessionID}
 	if e.IsDone() {

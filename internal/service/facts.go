@@ -39,7 +39,7 @@ type factEditStore interface {
 	Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
 }
 
-// VectorWaker is told that facts changed.
+// VectorWaker is woken when facts changed.
 type VectorWaker interface {
 	// Wake must have vectors made of facts that changed soon, without blocking.
 	Wake()

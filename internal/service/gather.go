@@ -119,7 +119,7 @@ func (s *ContextBuilder) gather(
 	return g, err
 }
 
-// gatherHistory reads the session's summary and the messages after what it stands for, as its context policy promises.
+// gatherHistory reads the session's summary and the messages after those that it covers, as its context policy promises.
 func (s *ContextBuilder) gatherHistory(
 	ctx context.Context,
 	p ContextParams,
@@ -156,7 +156,7 @@ func (s *ContextBuilder) gatherCovered(ctx context.Context, r policy.Resolved, g
 	return s.gatherHead(ctx, r, g)
 }
 
-// runningBefore is the session's summary of all but its latest messages at least, without what tells of hidden ones, nil
+// runningBefore is the session's summary of all but its latest messages at least, without what was made of hidden ones, nil
 // for none.
 func (s *ContextBuilder) runningBefore(
 	ctx context.Context,
@@ -180,7 +180,7 @@ func (s *ContextBuilder) runningBefore(
 // keptRaw is how many of the latest messages stand raw whatever summaries cover.
 func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
 
-// runningItem is what assembly is told of a session's running summary.
+// runningItem is what assembly is given of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
 	out := summaryItem(in.Nodes)
 	out.SessionID, out.Name, out.To, out.Start = in.SessionID, in.Name, in.Through, in.Start
@@ -208,7 +208,7 @@ func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summar
 	return withHoles(*s, memory.Union(s.Holes, hidden[:last]))
 }
 
-// summaryItem is what assembly is told of nodes that stand for something together, oldest first.
+// summaryItem is what assembly is given of nodes that cover something together, oldest first.
 func summaryItem(nodes []memory.SummaryNode) assembly.Summary {
 	out := assembly.Summary{Text: joined(nodes), Start: nodes[0].FromTime, End: nodes[len(nodes)-1].ToTime, Model: models(nodes)}
 	for _, n := range nodes {
@@ -293,7 +293,7 @@ func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, 
 	return found, nil
 }
 
-// previousItems are the running summaries of the latest sessions, oldest first. It notes what they stand for.
+// previousItems are the running summaries of the latest sessions, oldest first. It notes what they cover.
 func (s *ContextBuilder) previousItems(
 	ctx context.Context,
 	p ContextParams,
@@ -323,7 +323,7 @@ func (s *ContextBuilder) previousItems(
 	return out, nil
 }
 
-// shown is what a user's summaries in a context stand for already.
+// shown is what a user's summaries in a context cover already.
 type shown struct {
 	user     memory.UserRef
 	sessions map[string]int64 // up to this message
@@ -341,7 +341,7 @@ func (s shown) has(n memory.SummaryNode) bool {
 	return s.periods[n.ID]
 }
 
-// repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part tells already that it
+// repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part shows already that it
 // was not, so that the many others are not read.
 func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
 	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
@@ -398,7 +398,7 @@ func (s *ContextBuilder) periodItems(
 	return out, nil
 }
 
-// item is what assembly is told of a period: its days are those of the user's timezone, whichever it was made in.
+// item is what assembly is given of a period: its days are those of the user's timezone, whichever it was made in.
 func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
 	out := summaryItem([]memory.SummaryNode{n})
 	out.Name, out.Start, out.End = n.Period.Name, n.Period.Start, n.Period.End
@@ -493,7 +493,7 @@ const (
 // beforeStart is the last message before those that the session's contexts may have; 0 when they may have all.
 func beforeStart(session memory.Session) int64 { return max(session.ContextStart-1, 0) }
 
-// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary stands for, and
+// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary covers, and
 // none from before where the session's contexts start. It is read even where the section is off: pending tool results
 // need their calls.
 func (s *ContextBuilder) tail(

@@ -42,7 +42,7 @@ func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []me
 	return out, nil
 }
 
-// stands reports whether a period may be read that no correction stands for. What it was made of is only read where that can
+// stands reports whether a period may be read that no correction covers. What it was made of is only read where that can
 // matter.
 func (s *SummaryReader) stands(ctx context.Context, r periodReader, n memory.SummaryNode) (bool, error) {
 	now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location)

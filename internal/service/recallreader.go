@@ -69,7 +69,7 @@ func (r *recallReader) wait() {
 	_, _ = r.early()
 }
 
-// read reads the next hits; none is left when it answers none.
+// read reads the next hits; none is left when it returns none.
 func (r *recallReader) read(room int64) (recalled []assembly.Recalled, err error) {
 	hits := r.out.Found.Hits
 	for room > 0 && len(recalled) == 0 && r.done < len(hits) && err == nil {
@@ -89,7 +89,7 @@ func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
 	return r.recalled(found, func(c recall.Confirmed) int { return r.done + c.At + 1 }), nil
 }
 
-// recalled is what assembly is told of hits that were read, with their ranks.
+// recalled is what assembly is given of hits that were read, with their ranks.
 func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(recall.Confirmed) int) []assembly.Recalled {
 	found = slices.DeleteFunc(found, func(v recall.Confirmed) bool { return v.Message.IsHidden() })
 	recalled := make([]assembly.Recalled, len(found))

@@ -61,7 +61,7 @@ type messageStore interface {
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 }
 
-// clock tells the time.
+// clock returns the time.
 type clock func() time.Time
 
 // stored is the time as stores keep it.
@@ -73,7 +73,7 @@ type Options struct {
 	SearchIndex *recall.SearchIndex
 	Facts       *recall.FactCache
 	Queries     *recall.Queries
-	// FactVectors is told when a person changed facts.
+	// FactVectors is woken when a person changed facts.
 	FactVectors VectorWaker
 	Reembed     Reembedder
 	Reindex     Reindexer

@@ -116,7 +116,7 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy
 	return through, nil
 }
 
-// anySummary stands for the words of a summary where only its place is of interest.
+// anySummary is put in place of a summary's words where only its place is of interest.
 const anySummary = "…"
 
 // leftOut reports whether some of the session's messages found no room in the budget.
@@ -159,7 +159,7 @@ func trimReach(r policy.Resolved) (mostTokens int64, mostMessages int) {
 // turnReach is how many messages before the last ones are looked through for where their turn begins.
 const turnReach = 2000
 
-// unread are the messages between what a summary stands for and the tail, where the tail is no longer because the policy
+// unread are the messages between those that a summary covers and the tail, where the tail is no longer because the policy
 // keeps no more.
 func unread(g gathered, r policy.Resolved) []memory.SeqRange {
 	mostTokens, mostMessages := trimReach(r)
@@ -388,7 +388,7 @@ func (out *shrunk) split(all []memory.Message, g gathered, stays map[int64]memor
 	}
 }
 
-// untold are the messages up to the cut that are gone and no summary tells of.
+// untold are the messages up to the cut that are gone and in no summary.
 func untold(all []memory.Message, stays map[int64]memory.Message, told map[int64]bool, cut int64) []memory.SeqRange {
 	var out []memory.SeqRange
 	for _, m := range all {

@@ -39,7 +39,7 @@ func newSummaryReader(o Options, work *Work) *SummaryReader {
 	return &SummaryReader{store: o.Store, work: work, runner: o.Runner, tenancy: o.Tenancy}
 }
 
-// SummaryRef names what a summary stands for: a session, or a week or month by its name.
+// SummaryRef names what a summary is of: a session, or a week or month by its name.
 type SummaryRef struct {
 	User      memory.UserRef
 	Kind      memory.SummaryKind
@@ -47,7 +47,7 @@ type SummaryRef struct {
 	Name      string // of a week or month: 2026-W47 or 2026-11
 }
 
-// Summary is what stands for a session, a week or a month.
+// Summary is the summary of a session, a week or a month.
 type Summary struct {
 	Kind       memory.SummaryKind
 	SessionID  string
@@ -96,7 +96,7 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 	return out.worded(), nil
 }
 
-// running returns the running summary of a session, not worded yet: the fewest nodes that stand for all of its messages
+// running returns the running summary of a session, not worded yet: the fewest nodes that cover all of its messages
 // up to one but for those that tell of hidden ones, false when there are none.
 func (s *SummaryReader) running(
 	ctx context.Context,
@@ -129,7 +129,7 @@ func (s *SummaryReader) running(
 	}, true, nil
 }
 
-// begin is when the first message was created that nodes stand for: the one node of the recursive form names only the
+// begin is when the first message was created that nodes cover: the one node of the recursive form names only the
 // time of its own messages.
 func (s *SummaryReader) begin(ctx context.Context, ref memory.SessionRef, nodes []memory.SummaryNode) (time.Time, error) {
 	first := nodes[0].FromTime

@@ -11,7 +11,7 @@ import (
 // Tenancy says what is decided about tenants.
 type Tenancy interface {
 	// Reserve must return how much room there is for n messages of the user, nil for any number. They count as stored until stored
-	// is called, which is told how many were.
+	// is called with how many were.
 	Reserve(ctx context.Context, user memory.UserRef, n int) (room *store.Room, stored func(int64), err error)
 	// Check must refuse with LIMIT_EXCEEDED where the tenant may ask no model now.
 	Check(ctx context.Context, tenant string) error

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
-// usedEvery is how exact a fact's last use is kept: a write for every context would cost more than it tells.
+// usedEvery is how exact a fact's last use is kept: a write for every context would cost more than it is worth.
 const usedEvery = time.Hour
 
 // Usage notes beside the calls when facts were last in a context. What does not fit its queue is not noted: a later

@@ -180,7 +180,7 @@ func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Wait
 	}
 }
 
-// timeUp returns a channel that tells when the timeout has passed, or the call's deadline but for what a reply takes.
+// timeUp returns a channel that fires when the timeout has passed, or the call's deadline but for what a reply takes.
 func timeUp(ctx context.Context, timeout time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(waitable(ctx, timeout))
 	return t.C, func() { t.Stop() }

@@ -34,8 +34,8 @@ type Summaries interface {
 	// a final job again must change nothing. A leaf must set the time at which the user's periods are looked at to LookAt,
 	// when none or a later one is set. A write for another life of the user must be refused with USER_NOT_FOUND.
 	PutNode(ctx context.Context, w NodeWrite) error
-	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it, and have its session
-	// and the user's periods looked at by Time. It must refuse with CONTENTION when Base is not the current revision. A repeated
+	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it as it is stored, and have
+	// its session and the user's periods looked at by Time. It must refuse with CONTENTION when Base is not the current revision. A repeated
 	// request id of the same summary must store nothing and return the revision of its first call, or refuse with
 	// REQUEST_ID_REUSED when the digest is another. A write for another life of the user is refused with USER_NOT_FOUND, one for
 	// a session that is gone with SESSION_NOT_FOUND.

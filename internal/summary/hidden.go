@@ -9,7 +9,7 @@ import (
 
 // Stood returns the messages that a session's node covers.
 func Stood(n memory.SummaryNode) memory.SeqRange {
-	return memory.SeqRange{From: startOf(n), To: n.Range.To}
+	return memory.SeqRange{From: n.First(), To: n.Range.To}
 }
 
 // isMadeOf reports whether a node was made of a message that is hidden. The hidden ranges are ascending and do not

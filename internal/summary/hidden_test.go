@@ -39,7 +39,7 @@ func TestNoNodeThatIsLeftTellsOfWhatIsHidden(t *testing.T) {
 		}
 		var told, passed []int64
 		for _, n := range clean {
-			for seq := startOf(n); seq <= n.Range.To; seq++ {
+			for seq := n.First(); seq <= n.Range.To; seq++ {
 				if told = append(told, seq); hidden.Has(memory.Place{Seq: seq}) {
 					t.Fatalf("%v tells of %d", n.Range, seq)
 				}

@@ -45,7 +45,7 @@ func (v View) fits(n memory.SummaryNode) bool { return !isMadeOf(n, v.unseen(n))
 func (v View) lacks(n memory.SummaryNode) int64 { return lacks(n, v.unseen(n)) }
 
 // startOf is the first message that a node covers beside a correction.
-func (v View) startOf(n memory.SummaryNode) int64 { return max(startOf(n), v.corrected()+1) }
+func (v View) startOf(n memory.SummaryNode) int64 { return max(n.First(), v.corrected()+1) }
 
 // isHidden reports whether every message of a range is hidden.
 func (v View) isHidden(r memory.SeqRange) bool { return len(r.Without(v.Hidden)) == 0 }
@@ -62,7 +62,7 @@ func (v View) Standing(frontier []memory.SummaryNode) (standing []memory.Summary
 		case v.fits(n) && v.lacks(n) == 0:
 			standing = append(standing, n)
 		default:
-			under = append(under, memory.SeqRange{From: max(startOf(n), 1), To: n.Range.To})
+			under = append(under, memory.SeqRange{From: max(n.First(), 1), To: n.Range.To})
 		}
 	}
 	return standing, under

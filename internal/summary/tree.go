@@ -133,11 +133,11 @@ type tiling struct {
 func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
 	live := liveNodes(nodes)
 	slices.SortStableFunc(live, func(a, b memory.SummaryNode) int {
-		return cmp.Or(cmp.Compare(a.Range.To, b.Range.To), cmp.Compare(startOf(a), startOf(b)), cmp.Compare(b.Level, a.Level))
+		return cmp.Or(cmp.Compare(a.Range.To, b.Range.To), cmp.Compare(a.First(), b.First()), cmp.Compare(b.Level, a.Level))
 	})
 	best := map[int64]tiling{}
 	for _, n := range live {
-		before := startOf(n) - 1
+		before := n.First() - 1
 		reached, ok := best[before]
 		if n.Range.To > limit || (!ok && before > 0) {
 			continue
@@ -147,12 +147,4 @@ func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
 		}
 	}
 	return best
-}
-
-// startOf is the first message that a node's text covers.
-func startOf(n memory.SummaryNode) int64 {
-	if n.Cumulative {
-		return 1
-	}
-	return n.Range.From
 }

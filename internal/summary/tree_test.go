@@ -160,8 +160,8 @@ func checkCoverage(t *rapid.T, nodes []memory.SummaryNode, head int64, keep int)
 	}
 	next := int64(1)
 	for _, n := range Frontier(nodes, through) {
-		if startOf(n) != next {
-			t.Fatalf("node %s stands for %d.., after %d", n.ID, startOf(n), next-1)
+		if n.First() != next {
+			t.Fatalf("node %s stands for %d.., after %d", n.ID, n.First(), next-1)
 		}
 		next = n.Range.To + 1
 	}

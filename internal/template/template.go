@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -134,7 +133,7 @@ func (f *filling) value(open int, path string, byDefault json.RawMessage) (json.
 		return nil, err
 	}
 	for _, name := range names[1:] {
-		found = member(found, name)
+		found = memory.Member(found, name)
 	}
 	switch {
 	case found != nil:
@@ -172,19 +171,6 @@ func (f *filling) under(name string, raw json.RawMessage) (any, error) {
 	}
 	f.decoded[name] = v
 	return v, nil
-}
-
-// member is what an object has under a name, or a list at an index; nil for nothing.
-func member(v any, name string) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return v[name]
-	case []any:
-		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(v) {
-			return v[i]
-		}
-	}
-	return nil
 }
 
 func encode(v any) (json.RawMessage, error) {

@@ -5,7 +5,7 @@
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
 // (honest, lasting, told, fact, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
-// worth keeping (keep) or not (leave). The sets of other authors, in package promptinjection's,
+// worth keeping (keep) or not (leave). What is not worth keeping counts as passing too. The sets of other authors, in package promptinjection's,
 // extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
 package main
 
@@ -25,18 +25,20 @@ import (
 // languages are those that lines are written in.
 var languages = []string{"en", "es", "ko", "ja", "zh"}
 
-// How the weights are found: the penalty on their squares, and the steps of accelerated gradient descent (Nesterov, 1983).
-// Both were chosen by what is missed of the sets of other authors.
+// How the weights are found: the penalty on their squares, the steps of accelerated gradient descent (Nesterov, 1983), and how
+// much dearer a weight of a common feature is than one of a rare feature, see rarities. They were chosen by what is missed of the
+// sets of other authors.
 const (
 	penalty = 2e-5
 	steps   = 1000
+	rarity  = .5
 )
 
 // The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
 // worse than keeping a hostile one that the rules of package promptinjection do not know, for it stands among facts, marked as data.
 const (
-	lostToHostile = .006
-	lostToPassing = .008
+	lostToHostile = .008
+	lostToPassing = .022
 )
 
 // heads are the judgements in the order in which weights.bin has them, with the share of honest statements that each may
@@ -84,8 +86,8 @@ var kinds = []struct {
 	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
 	{"wanted", 1, nil, []string{"hostile", "passing"}},
 	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}},
-	{"keep", 1, []string{keeping}, nil},
-	{"leave", 1, nil, []string{keeping}},
+	{"keep", 1, []string{keeping}, []string{"passing"}},
+	{"leave", 1, []string{"passing"}, []string{keeping}},
 }
 
 // line is a line with what kind it is, and the features of each form in which it may be told.
@@ -100,16 +102,13 @@ func readLines() ([]line, error) {
 	var out []line
 	for _, language := range languages {
 		for kind, k := range kinds {
-			if k.name == "keep" || k.name == "leave" {
-				continue
-			}
 			texts, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
 			if err != nil {
 				return nil, err
 			}
 			for i, text := range texts {
 				l := line{kind: kind, weight: k.weight, forms: [][]factclassifier.Feature{factclassifier.FeaturesOf(text)}}
-				if form := named(language, text, i); form != "" && k.name != "passing" {
+				if form := named(language, text, i); form != "" && ofSomebody(k.name) {
 					l.forms = append(l.forms, factclassifier.FeaturesOf(form))
 				}
 				out = append(out, l)
@@ -118,6 +117,9 @@ func readLines() ([]line, error) {
 	}
 	return out, nil
 }
+
+// ofSomebody reports whether lines of a kind are told of somebody, as facts are; the others are said.
+func ofSomebody(kind string) bool { return kind != "passing" && kind != "keep" && kind != "leave" }
 
 // readClauses are all lines that the head of clauses learns from.
 func readClauses() ([]line, error) {
@@ -208,13 +210,8 @@ func examples(lines []line, head string) (out []example, keys []uint32) {
 	}
 	slot := map[uint32]int32{}
 	for _, l := range lines {
-		k := kinds[l.kind]
-		positive := slices.Contains(k.positive, head)
-		if !positive && !slices.Contains(k.negative, head) {
-			continue
-		}
 		for _, form := range l.forms {
-			e := example{positive: positive, weight: l.weight / float64(len(l.forms))}
+			e := example{positive: slices.Contains(kinds[l.kind].positive, head), weight: l.weight / float64(len(l.forms))}
 			for _, f := range form {
 				if seen[f.Key] < minLines {
 					continue
@@ -233,9 +230,45 @@ func examples(lines []line, head string) (out []example, keys []uint32) {
 	return out, keys
 }
 
+// shown are the lines that a head learns from.
+func shown(lines []line, head string) []line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
+		k := kinds[l.kind]
+		return !slices.Contains(k.positive, head) && !slices.Contains(k.negative, head)
+	})
+}
+
+// rarities multiply the values of the examples by what they return for each slot: the rarer a feature, the more it counts, so that
+// what a few lines have in common outweighs the letters that all of a language share. A weight that is found for such values, times
+// its rarity, is the weight of the feature.
+func rarities(all []example, slots int) []float64 {
+	n, in := 0.0, make([]float64, slots)
+	for _, e := range all {
+		n += e.weight
+		for _, slot := range e.slots {
+			in[slot] += e.weight
+		}
+	}
+	out := make([]float64, slots)
+	for slot := range out {
+		out[slot] = math.Pow(math.Log(n/in[slot])/usualRarity, rarity)
+	}
+	for _, e := range all {
+		for i, slot := range e.slots {
+			e.values[i] *= float32(out[slot])
+		}
+	}
+	return out
+}
+
+// usualRarity is about the logarithm of how many lines there are for one that has a feature: with it, the penalty means about the
+// same with rarities and without.
+const usualRarity = 5
+
 // logistic is a logistic regression with a penalty on the squares of the weights.
 func logistic(lines []line, head string) factclassifier.Head {
-	all, keys := examples(lines, head)
+	all, keys := examples(shown(lines, head), head)
+	rare := rarities(all, len(keys))
 	n, steepest := 0.0, 0.0
 	for _, e := range all {
 		n += e.weight
@@ -283,7 +316,7 @@ func logistic(lines []line, head string) factclassifier.Head {
 	}
 	h := factclassifier.Head{Weights: make(map[uint32]float64, len(keys)), Bias: bias}
 	for i, key := range keys {
-		h.Weights[key] = weights[i]
+		h.Weights[key] = weights[i] * rare[i]
 	}
 	return h
 }

@@ -168,9 +168,9 @@ func (s *summaryStore) stillThere(ctx context.Context, w store.SummaryWrite, d r
 	return store.IncarnationNotFound(w.User)
 }
 
-var errTellsOfErased = store.Contention("a message that the summary stands for was erased")
+var errTellsOfErased = store.Contention("a message that the summary covers was erased")
 
-// tellsOfErased reports whether what a person wrote stands for an erased message that it does not pass over.
+// tellsOfErased reports whether what a person wrote covers an erased message that it does not pass over.
 func (s *summaryStore) tellsOfErased(ctx context.Context, w store.SummaryWrite) (bool, error) {
 	var keys []memory.SessionKey
 	for _, c := range w.Revision.Covers {

@@ -105,6 +105,9 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 	if err := insertRevised(c, place, v); err != nil {
 		return memory.SummaryRevision{}, err
 	}
+	if v, _, err = findRevised(c, ofRevised+` AND r.revision = ?`, place.args(v.Revision)...); err != nil {
+		return memory.SummaryRevision{}, err
+	}
 	if place.sid != 0 {
 		if err := lookAtSession(c, place.sid, micros(w.Time)); err != nil {
 			return memory.SummaryRevision{}, err

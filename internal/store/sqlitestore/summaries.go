@@ -103,7 +103,7 @@ func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err 
 		more = false
 		err = c.query(topNodes, func(r row) error {
 			n, err := scanNode(r)
-			if err == nil && firstOf(n) < from {
+			if err == nil && n.First() < from {
 				return errStop
 			}
 			nodes, from, more = append(nodes, n), n.Range.To+1, true
@@ -111,14 +111,6 @@ func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err 
 		}, sid, from, through, through)
 	}
 	return nodes, err
-}
-
-// firstOf returns the first message that a node covers.
-func firstOf(n memory.SummaryNode) int64 {
-	if n.Cumulative {
-		return 1
-	}
-	return n.Range.From
 }
 
 // Nodes implements store.Summaries.

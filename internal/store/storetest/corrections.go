@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -37,6 +38,14 @@ func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
 	})
 	t.Run("a repeated request id of the same summary must store nothing and return the revision of its first call", func(t *testing.T) {
 		testRepeatedChange(t, journalled(t, open))
+	})
+	t.Run("ChangeSummary must return the revision as it is stored, whatever of its session and its time the caller gives", func(t *testing.T) {
+		s := journalled(t, open)
+		w := correction(t, s, "words")
+		w.Revision.SessionID, w.Time = "", minute(5).Add(time.Nanosecond)
+		got := mustChange(t, s, w)
+		wantEqual(t, got, current(t, s, alice)[0])
+		wantEqual(t, []any{got.SessionID, got.CreateTime}, []any{"s", minute(5)})
 	})
 	t.Run("ChangeSummary must have its session and the user's periods looked at by Time", func(t *testing.T) {
 		s := journalled(t, open)
