@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
@@ -89,7 +90,8 @@ type App struct {
 	tls          *certificates.Server // nil for none
 	limits       limiting
 	access       *service.Access
-	firstKey     string // the token of the key that this start made; "" for none
+	audit        *audit.Trail // nil while the audit is off
+	firstKey     string       // the token of the key that this start made; "" for none
 	server       *server.Server
 	listener     net.Listener
 	metrics      *telemetry.Server // nil when off
@@ -149,7 +151,10 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.indexer = indexing.NewIndexer(
-		indexing.IndexerOptions{Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now},
+		indexing.IndexerOptions{
+			Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Busy: func() bool { return a.server.Busy() },
+		},
 	)
 	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
@@ -171,12 +176,15 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.server, err = server.New(server.Options{
+	if err := a.openAudit(ctx, recorder); err != nil {
+		return err
+	}
+	a.server, err = server.New(a.audited(server.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, Turns: a.turns, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
 		Verifier: verifier, TLS: a.tlsConfig(), Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
-	})
+	}))
 	if err != nil {
 		return err
 	}
@@ -488,7 +496,7 @@ func (a *App) Features() []Feature {
 		{Name: "metrics", On: a.metrics != nil, Why: cmp.Or(a.MetricsAddr(), "metrics-listen is empty")},
 		{Name: "traces", On: a.traces.Handler() != nil, Why: "set by otlp-endpoint"},
 		{Name: "reflection", On: a.cfg.Reflection, Why: "set by reflection"},
-		a.authentication(), a.encryption(),
+		a.authentication(), a.encryption(), a.auditing(),
 	}
 }
 
@@ -510,6 +518,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	if a.tls != nil {
 		loops = append(loops, a.tls.Run)
+	}
+	if a.audit != nil {
+		loops = append(loops, a.audit.Run)
 	}
 	for _, loop := range loops {
 		g.Go(func() error { return a.keep(ctx, loop) })
@@ -561,6 +572,9 @@ func (a *App) close() error {
 	}
 	if a.models != nil {
 		a.models.close()
+	}
+	if a.audit != nil { // the server has stopped: nothing comes any more
+		errs = append(errs, a.audit.Close())
 	}
 	if a.traces != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), traceFlush)

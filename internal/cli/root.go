@@ -38,6 +38,7 @@ type root struct {
 	Copy       copyCmd       `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
 	Keys       keysCmd       `cmd:"" help:"Make, list, rotate and revoke the keys that callers need."`
 	Tenants    tenantsCmd    `cmd:"" help:"List, suspend and resume tenants."`
+	Audit      auditCmd      `cmd:"" help:"List who did what to whose memory, when, from where and with which outcome."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Give a model's client one user's memory by the Model Context Protocol, over stdin and stdout."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`
 	Health     healthCmd     `cmd:"" help:"Ask a server whether it serves; exit code 0 when it does."`

@@ -19,6 +19,9 @@ type Config struct {
 	Data           string        `name:"data" default:"strata.db" placeholder:"PATH" help:"The SQLite file that holds everything. Created when missing. Not used with mongodb-uri."`
 	ErasureLedger  string        `name:"erasure-ledger" placeholder:"PATH" help:"The file that notes what was erased, so that a restored backup forgets it again. Keep it out of what is backed up. Empty: beside the data file, with .erasures behind its name; with mongodb-uri a database beside the store's, with _erasures behind its name."`
 	Retention      string        `name:"retention" default:"erase" enum:"erase,report" help:"What becomes of what the profiles' retention lets go: erase (at the start and each hour), or report (strata retention lists it, and nothing is erased)."`
+	Audit          string        `name:"audit" default:"on" enum:"on,off,agents" help:"Whether the server keeps who did what to whose memory: on (what people and admins do, what is deleted and edited by anyone, and who was refused), agents (the same, and everything that agents record and read), or off. Nothing of what is remembered stands in it: see strata audit."`
+	AuditRetention time.Duration `name:"audit-retention" default:"9600h" placeholder:"DURATION" help:"How long an entry of the audit is kept, 24h to 876000h (in the file days too, such as 400d); 0s for ever. The default is a year and the time to look back on it."`
+	AuditLog       string        `name:"audit-log" placeholder:"PATH" help:"The file that gets each entry of the audit as a line of JSON too, or - for the standard error. It may be moved away or cut at any time. Empty: none."`
 	Listen         string        `name:"listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of the server: gRPC, gRPC-Web, Connect and HTTP with JSON on one port. Port 0 takes a free one."`
 	CORSOrigins    Names         `name:"cors-origins" placeholder:"ORIGIN,…" help:"The origins whose web pages may call over HTTP, such as https://app.example.org, divided by commas; * for all. Empty: no page may."`
 	HTTPHosts      Names         `name:"http-hosts" placeholder:"NAME,…" help:"The host names by which HTTP requests may call the server, without ports, divided by commas. Empty: localhost and addresses of loopback, or every name with insecure or where auth is required."`
@@ -114,6 +117,15 @@ type Config struct {
 
 // AuthRequired is the Auth of a server that lets nobody in without a credential.
 const AuthRequired = "required"
+
+// The values of Audit.
+const (
+	AuditOff    = "off"
+	AuditAgents = "agents"
+)
+
+// AuditToStderr is the AuditLog that writes to the standard error.
+const AuditToStderr = "-"
 
 // RetentionReport is the Retention of a server that erases nothing by itself.
 const RetentionReport = "report"

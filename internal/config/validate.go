@@ -43,6 +43,9 @@ func (c Config) faults() []*Fault {
 	c.checkTenantHosts(&fs)
 	within(&fs, "request-timeout", c.RequestTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(&fs, "drain-timeout", c.DrainTimeout, 0, 10*time.Minute)
+	if c.AuditRetention != 0 {
+		within(&fs, "audit-retention", c.AuditRetention, 24*time.Hour, 876_000*time.Hour)
+	}
 	within(&fs, "recall-cache", c.RecallCache, 1<<20, 64<<30)
 	within(&fs, "fact-cache", c.FactCache, 1<<20, 64<<30)
 	within(&fs, "heavy-calls", c.HeavyCalls, 0, 1024)

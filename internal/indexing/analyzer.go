@@ -3,6 +3,7 @@ package indexing
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
@@ -31,13 +32,12 @@ func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage)
 
 // alone analyses each message by itself.
 func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
-	docs, versions := make([]rank.Doc, len(messages)), map[int]bool{}
-	version := 0
+	var all documents
 	for i, m := range messages {
 		err := safegroup.Contain(func() error {
-			one, v, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
+			one, version, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
 			if err == nil {
-				docs[i], version, versions[v] = one[0], v, true
+				all.add(one, version)
 			}
 			return err
 		})
@@ -45,16 +45,39 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 		case safegroup.IsPanic(err):
 			a.Log.ErrorContext(ctx, "a message cannot be taken apart: it is kept and shown, but not found by its words",
 				"session", m.Session, "seq", m.Seq, "error", err)
-			docs[i] = rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}
+			all.docs = append(all.docs, rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()})
 		case err != nil:
 			return nil, 0, err
 		}
 	}
-	if len(versions) > 1 { // another became active meanwhile: those that lack its vectors are given them later
-		version = 0
-		for i := range docs {
-			docs[i].Vector = rank.Vector{}
-		}
-	}
+	docs, version := all.together()
 	return docs, version, nil
+}
+
+// documents are those of several calls of Analyze, each with a version of its vectors.
+type documents struct {
+	docs     []rank.Doc
+	versions []int // those that differ
+}
+
+func (d *documents) add(docs []rank.Doc, version int) {
+	d.docs = append(d.docs, docs...)
+	if !slices.Contains(d.versions, version) {
+		d.versions = append(d.versions, version)
+	}
+}
+
+// together returns the documents and the version of all their vectors. Where another version became active meanwhile, none has a
+// vector: they are given them later.
+func (d *documents) together() (docs []rank.Doc, version int) {
+	switch len(d.versions) {
+	case 0:
+		return d.docs, 0
+	case 1:
+		return d.docs, d.versions[0]
+	}
+	for i := range d.docs {
+		d.docs[i].Vector = rank.Vector{}
+	}
+	return d.docs, 0
 }

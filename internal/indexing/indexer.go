@@ -30,6 +30,7 @@ type Indexer struct {
 	now        func() time.Time
 	loop       *worker.Loop
 	queue      *worker.Queue[memory.UserRef]
+	busy       func() bool
 
 	indexing chan struct{} // holds one value while Index runs
 
@@ -57,6 +58,8 @@ type IndexerOptions struct {
 	Sweep time.Duration
 	Log   *slog.Logger
 	Now   func() time.Time // time.Now when nil
+	// Busy reports whether somebody waits for an answer. While it does, the indexer rests as long as it worked; nil for never.
+	Busy func() bool
 	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
 	Failpoints func(point string)
 }
@@ -83,7 +86,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		o.Now = time.Now
 	}
 	x := &Indexer{
-		now: o.Now, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
+		now: o.Now, busy: o.Busy, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
 		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
@@ -128,10 +131,11 @@ func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
 	users := x.queue.Take(math.MaxInt)
 	for i := 0; i < len(users) && ctx.Err() == nil; i++ {
 		user := users[i]
-		start := time.Now()
+		rests := worker.NewRests(x.busy)
+		rests.Begin()
 		var more bool
 		failed := safegroup.Contain(func() (err error) {
-			more, err = x.Index(ctx, user)
+			more, err = x.index(ctx, user, rests)
 			return err
 		})
 		if failed != nil {
@@ -140,8 +144,7 @@ func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
 			rest = 0
 			x.queue.Add(user)
 		}
-		// Callers that wait for an answer have the machine for as long again as this took: see bench-record.
-		worker.Pause(ctx, time.Since(start))
+		rests.Between(ctx)
 	}
 	return rest, nil
 }
@@ -172,6 +175,10 @@ func (x *Indexer) Settle(ctx context.Context) error {
 // Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
 // turns are left. One call runs at a time.
 func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
+	return x.index(ctx, user, worker.NewRests(nil))
+}
+
+func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.Rests) (more bool, err error) {
 	select {
 	case x.indexing <- struct{}{}:
 		defer func() { <-x.indexing }()
@@ -191,7 +198,7 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 	if len(turns) == 0 {
 		return false, nil
 	}
-	w, err := x.segment(ctx, user, turns)
+	w, err := x.segment(ctx, user, turns, rests)
 	if err != nil {
 		return false, err
 	}
@@ -240,7 +247,12 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 }
 
 // segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
-func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []store.Turn) (store.SegmentWrite, error) {
+func (x *Indexer) segment(
+	ctx context.Context,
+	user memory.UserRef,
+	turns []store.Turn,
+	rests *worker.Rests,
+) (store.SegmentWrite, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
 	var messages []memory.PlacedMessage
 	for _, t := range turns {
@@ -255,12 +267,44 @@ func (x *Indexer) segment(ctx context.Context, user memory.UserRef, turns []stor
 	if len(messages) == 0 {
 		return w, nil
 	}
-	docs, version, err := x.turns.Analyze(ctx, messages)
+	docs, version, err := x.analyze(ctx, messages, rests)
 	if err != nil {
 		return w, fmt.Errorf("analyse messages to be indexed: %w", err)
 	}
 	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
 	return w, nil
+}
+
+// analyze makes the documents of messages, a few messages at a time.
+func (x *Indexer) analyze(ctx context.Context, messages []memory.PlacedMessage, rests *worker.Rests) ([]rank.Doc, int, error) {
+	var all documents
+	for len(messages) > 0 {
+		n := pieceOf(messages)
+		docs, version, err := x.turns.Analyze(ctx, messages[:n])
+		if err != nil {
+			return nil, 0, err
+		}
+		all.add(docs, version)
+		if messages = messages[n:]; len(messages) > 0 {
+			rests.Between(ctx)
+		}
+	}
+	docs, version := all.together()
+	return docs, version, nil
+}
+
+// maxPieceBytes is what is analysed without a rest: some milliseconds.
+const maxPieceBytes = 16 << 10
+
+// pieceOf is how many of the messages are analysed without a rest, at least one.
+func pieceOf(messages []memory.PlacedMessage) int {
+	bytes := 0
+	for i, m := range messages {
+		if bytes += m.Message.ContentBytes(); bytes > maxPieceBytes && i > 0 {
+			return i
+		}
+	}
+	return len(messages)
 }
 
 // merge merges segments of like size until no size has many.

@@ -284,16 +284,15 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	ctx = limits.ForTenant(ctx, t.Tenant)
 	r.meet(ctx, t.Tenant)
-	began := r.journal.now()
+	rests := worker.NewRests(r.o.Busy)
+	rests.Begin()
 	var out outcome
 	err := safegroup.Contain(func() (err error) {
 		out, err = r.run(ctx, t, asked)
 		return err
 	})
 	r.journal.logError(ctx, "background work", err)
-	if r.o.Busy != nil && r.o.Busy() {
-		worker.Pause(ctx, r.journal.now().Sub(began))
-	}
+	rests.Between(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

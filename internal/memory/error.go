@@ -62,6 +62,8 @@ const (
 	ReasonKeyRevoked        Reason = "KEY_REVOKED"
 	ReasonTenantErased      Reason = "TENANT_ERASED"
 	ReasonIssuerUnavailable Reason = "ISSUER_UNAVAILABLE"
+	ReasonAuditUnavailable  Reason = "AUDIT_UNAVAILABLE"
+	ReasonAuditOff          Reason = "AUDIT_OFF"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,

@@ -21,6 +21,7 @@ const (
 	RuleFactAge     Rule = "fact_age"     // the fact, or one of its category, is older than it may become
 	RuleUnused      Rule = "unused"       // no context had the fact for longer than retention.unused
 	RuleMaxFacts    Rule = "max_facts"    // the user has more facts than retention.max-facts
+	RuleAuditAge    Rule = "audit_age"    // the entry of the audit is older than audit-retention
 )
 
 // isSessionDue reports whether nobody spoke in the session for too long. One without messages counts from its last change.

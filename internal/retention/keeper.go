@@ -22,6 +22,7 @@ type Store interface {
 	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
+	ExpireAuditEntries(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
 // Eraser erases as persons have it done. Each method must be harmless when it is repeated, and must not fail where what it is to erase
@@ -48,7 +49,8 @@ type Options struct {
 	Log     *slog.Logger
 	Meter   Meter // nil for none
 	Now     func() time.Time
-	Report  bool          // whether what is due is listed only, and never erased
+	Report  bool          // whether what is due by Policies is listed only, and never erased
+	Audit   time.Duration // how long entries of the audit are kept; 0 for ever
 	Every   time.Duration // how long after one look at all users the next begins; an hour when 0
 }
 
@@ -71,6 +73,8 @@ const (
 	pageSessions = 100
 	pageMessages = 1000
 	pageBytes    = 8 << 20
+
+	pageAudit = 1000 // entries of the audit that are deleted at once
 )
 
 // NewKeeper makes a Keeper.
@@ -92,9 +96,9 @@ func NewKeeper(o Options) *Keeper {
 	return k
 }
 
-// Run looks until ctx ends, and returns nil then. Where no profile lets anything be due, or it is to be listed only, it does nothing.
+// Run looks until ctx ends, and returns nil then. Where nothing is ever due, or it is to be listed only, it does nothing.
 func (k *Keeper) Run(ctx context.Context) error {
-	if k.o.Report || k.o.Policies.KeepsAll() {
+	if k.keepsMemory() && k.o.Audit == 0 {
 		<-ctx.Done()
 		return nil
 	}
@@ -102,8 +106,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return k.loop.Run(ctx)
 }
 
-// work looks at all users of all tenants.
+// keepsMemory reports whether nothing of what is remembered is erased by itself.
+func (k *Keeper) keepsMemory() bool { return k.o.Report || k.o.Policies.KeepsAll() }
+
+// work looks at the audit, then at all users of all tenants.
 func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
+	if err := k.expireAudit(ctx); err != nil || k.keepsMemory() {
+		return k.o.Every, err
+	}
 	tenants, err := k.o.Store.Tenants(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list tenants: %w", err)
@@ -129,6 +139,26 @@ func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
 		}
 	}
 	return k.o.Every, nil
+}
+
+// expireAudit deletes entries of the audit that are too old, the oldest first.
+func (k *Keeper) expireAudit(ctx context.Context) error {
+	if k.o.Audit == 0 {
+		return nil
+	}
+	for {
+		if held, err := k.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
+			return err
+		}
+		n, err := k.o.Store.ExpireAuditEntries(ctx, k.o.Now().Add(-k.o.Audit), pageAudit)
+		if err != nil {
+			return fmt.Errorf("delete what is too old in the audit: %w", err)
+		}
+		k.count(RuleAuditAge, int64(n))
+		if n < pageAudit {
+			return nil
+		}
+	}
 }
 
 // List returns what is due of a page of users, by user, and the last user that was looked at; more says whether others follow.

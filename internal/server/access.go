@@ -37,10 +37,11 @@ const (
 	open                      // whether the server serves, and its API: everybody may ask, without a credential
 )
 
-// rule is a row of the table: who may call a method, and what it touches.
+// rule is a row of the table: who may call a method, what it touches, and whose calls of it have an entry in the audit.
 type rule struct {
-	scope scope
-	roles []auth.Role
+	scope   scope
+	roles   []auth.Role
+	audited audited
 }
 
 // Who may call, by kind of method.
@@ -56,78 +57,80 @@ var (
 // accessTable says for every method of the API who may call it. The interceptors, the page docs/operate/access.md and the tests go
 // by it; a server with a method that has no row does not start.
 var accessTable = map[string]rule{
-	memoryv1.MemoryService_Record_FullMethodName:         {ofUser, agents},
-	memoryv1.MemoryService_BuildContext_FullMethodName:   {ofUser, agents},
-	memoryv1.MemoryService_GetSession_FullMethodName:     {ofUser, agents},
-	memoryv1.MemoryService_ListSessions_FullMethodName:   {ofUser, agents},
-	memoryv1.MemoryService_UpdateSession_FullMethodName:  {ofUser, agents},
-	memoryv1.MemoryService_DeleteSession_FullMethodName:  {ofUser, agents},
-	memoryv1.MemoryService_ListMessages_FullMethodName:   {ofUser, agents},
-	memoryv1.MemoryService_SearchMessages_FullMethodName: {ofUser, agents},
-	memoryv1.MemoryService_UpdateMessage_FullMethodName:  {ofUser, agents},
-	memoryv1.MemoryService_DeleteMessages_FullMethodName: {ofUser, agents},
-	memoryv1.MemoryService_PopMessages_FullMethodName:    {ofUser, agents},
+	memoryv1.MemoryService_Record_FullMethodName:         {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_BuildContext_FullMethodName:   {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_GetSession_FullMethodName:     {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_ListSessions_FullMethodName:   {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_UpdateSession_FullMethodName:  {ofUser, agents, always},
+	memoryv1.MemoryService_DeleteSession_FullMethodName:  {ofUser, agents, always},
+	memoryv1.MemoryService_ListMessages_FullMethodName:   {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_SearchMessages_FullMethodName: {ofUser, agents, byAdmins},
+	memoryv1.MemoryService_UpdateMessage_FullMethodName:  {ofUser, agents, always},
+	memoryv1.MemoryService_DeleteMessages_FullMethodName: {ofUser, agents, always},
+	memoryv1.MemoryService_PopMessages_FullMethodName:    {ofUser, agents, always},
 
-	memoryv1.HistoryService_CountTokens_FullMethodName:   {ofNobody, agents},
-	memoryv1.HistoryService_Compact_FullMethodName:       {ofNobody, agents},
-	memoryv1.HistoryService_CheckMessages_FullMethodName: {ofNobody, agents},
+	memoryv1.HistoryService_CountTokens_FullMethodName:   {ofNobody, agents, never},
+	memoryv1.HistoryService_Compact_FullMethodName:       {ofNobody, agents, never},
+	memoryv1.HistoryService_CheckMessages_FullMethodName: {ofNobody, agents, never},
 
-	memoryv1.FactService_CreateFact_FullMethodName:        {ofUser, agents},
-	memoryv1.FactService_GetFact_FullMethodName:           {ofUser, agents},
-	memoryv1.FactService_ListFacts_FullMethodName:         {ofUser, agents},
-	memoryv1.FactService_SearchFacts_FullMethodName:       {ofUser, agents},
-	memoryv1.FactService_UpdateFact_FullMethodName:        {ofUser, agents},
-	memoryv1.FactService_DeleteFact_FullMethodName:        {ofUser, agents},
-	memoryv1.FactService_ListFactRevisions_FullMethodName: {ofUser, agents},
-	memoryv1.FactService_RestoreFact_FullMethodName:       {ofUser, agents},
-	memoryv1.FactService_ListQuarantined_FullMethodName:   {ofUser, agents},
+	memoryv1.FactService_CreateFact_FullMethodName:        {ofUser, agents, always},
+	memoryv1.FactService_GetFact_FullMethodName:           {ofUser, agents, byAdmins},
+	memoryv1.FactService_ListFacts_FullMethodName:         {ofUser, agents, byAdmins},
+	memoryv1.FactService_SearchFacts_FullMethodName:       {ofUser, agents, byAdmins},
+	memoryv1.FactService_UpdateFact_FullMethodName:        {ofUser, agents, always},
+	memoryv1.FactService_DeleteFact_FullMethodName:        {ofUser, agents, always},
+	memoryv1.FactService_ListFactRevisions_FullMethodName: {ofUser, agents, byAdmins},
+	memoryv1.FactService_RestoreFact_FullMethodName:       {ofUser, agents, always},
+	memoryv1.FactService_ListQuarantined_FullMethodName:   {ofUser, agents, byAdmins},
 
-	memoryv1.SummaryService_GetSummary_FullMethodName:           {ofUser, agents},
-	memoryv1.SummaryService_ListSummaries_FullMethodName:        {ofUser, agents},
-	memoryv1.SummaryService_Summarize_FullMethodName:            {ofUser, agents},
-	memoryv1.SummaryService_RebuildSummary_FullMethodName:       {ofUser, agents},
-	memoryv1.SummaryService_UpdateSummary_FullMethodName:        {ofUser, agents},
-	memoryv1.SummaryService_ListSummaryRevisions_FullMethodName: {ofUser, agents},
-	memoryv1.SummaryService_RestoreSummary_FullMethodName:       {ofUser, agents},
-	memoryv1.SummaryService_DeleteSummary_FullMethodName:        {ofUser, agents},
+	memoryv1.SummaryService_GetSummary_FullMethodName:           {ofUser, agents, byAdmins},
+	memoryv1.SummaryService_ListSummaries_FullMethodName:        {ofUser, agents, byAdmins},
+	memoryv1.SummaryService_Summarize_FullMethodName:            {ofUser, agents, byAdmins},
+	memoryv1.SummaryService_RebuildSummary_FullMethodName:       {ofUser, agents, always},
+	memoryv1.SummaryService_UpdateSummary_FullMethodName:        {ofUser, agents, always},
+	memoryv1.SummaryService_ListSummaryRevisions_FullMethodName: {ofUser, agents, byAdmins},
+	memoryv1.SummaryService_RestoreSummary_FullMethodName:       {ofUser, agents, always},
+	memoryv1.SummaryService_DeleteSummary_FullMethodName:        {ofUser, agents, always},
 
-	memoryv1.UserService_GetUser_FullMethodName:    {ofUser, agents},
-	memoryv1.UserService_ListUsers_FullMethodName:  {ofTenant, agents},
-	memoryv1.UserService_UpdateUser_FullMethodName: {ofUser, agents},
-	memoryv1.UserService_EraseUser_FullMethodName:  {ofUser, owners},
-	memoryv1.UserService_ExportUser_FullMethodName: {ofUser, owners},
-	memoryv1.UserService_ImportUser_FullMethodName: {ofUser, admins},
+	memoryv1.UserService_GetUser_FullMethodName:    {ofUser, agents, byAdmins},
+	memoryv1.UserService_ListUsers_FullMethodName:  {ofTenant, agents, byAdmins},
+	memoryv1.UserService_UpdateUser_FullMethodName: {ofUser, agents, always},
+	memoryv1.UserService_EraseUser_FullMethodName:  {ofUser, owners, always},
+	memoryv1.UserService_ExportUser_FullMethodName: {ofUser, owners, always},
+	memoryv1.UserService_ImportUser_FullMethodName: {ofUser, admins, always},
 
-	memoryv1.WorkService_WaitForWatermark_FullMethodName: {ofUser, agents},
-	memoryv1.WorkService_GetJob_FullMethodName:           {ofUser, agents},
-	memoryv1.WorkService_ListJobs_FullMethodName:         {ofUser, watchers},
-	memoryv1.WorkService_RetryJob_FullMethodName:         {ofUser, admins},
-	memoryv1.WorkService_RetryJobs_FullMethodName:        {ofUser, keepers},
-	memoryv1.WorkService_SkipJob_FullMethodName:          {ofUser, admins},
-	memoryv1.WorkService_RevertJob_FullMethodName:        {ofUser, agents},
+	memoryv1.WorkService_WaitForWatermark_FullMethodName: {ofUser, agents, never},
+	memoryv1.WorkService_GetJob_FullMethodName:           {ofUser, agents, byAdmins},
+	memoryv1.WorkService_ListJobs_FullMethodName:         {ofUser, watchers, byAdmins},
+	memoryv1.WorkService_RetryJob_FullMethodName:         {ofUser, admins, always},
+	memoryv1.WorkService_RetryJobs_FullMethodName:        {ofUser, keepers, always},
+	memoryv1.WorkService_SkipJob_FullMethodName:          {ofUser, admins, always},
+	memoryv1.WorkService_RevertJob_FullMethodName:        {ofUser, agents, always},
 
-	memoryv1.MaintenanceService_Reembed_FullMethodName:      {ofServer, keepers},
-	memoryv1.MaintenanceService_Reindex_FullMethodName:      {ofServer, keepers},
-	memoryv1.MaintenanceService_Verify_FullMethodName:       {ofServer, keepers},
-	memoryv1.MaintenanceService_ListExpiring_FullMethodName: {ofTenant, admins},
+	memoryv1.MaintenanceService_Reembed_FullMethodName:      {ofServer, keepers, always},
+	memoryv1.MaintenanceService_Reindex_FullMethodName:      {ofServer, keepers, always},
+	memoryv1.MaintenanceService_Verify_FullMethodName:       {ofServer, keepers, always},
+	memoryv1.MaintenanceService_ListExpiring_FullMethodName: {ofTenant, admins, always},
 
-	memoryv1.KeyService_CreateKey_FullMethodName: {ofNobody, admins},
-	memoryv1.KeyService_ListKeys_FullMethodName:  {ofNobody, admins},
-	memoryv1.KeyService_RotateKey_FullMethodName: {ofNobody, admins},
-	memoryv1.KeyService_RevokeKey_FullMethodName: {ofNobody, admins},
+	memoryv1.KeyService_CreateKey_FullMethodName: {ofNobody, admins, always},
+	memoryv1.KeyService_ListKeys_FullMethodName:  {ofNobody, admins, always},
+	memoryv1.KeyService_RotateKey_FullMethodName: {ofNobody, admins, always},
+	memoryv1.KeyService_RevokeKey_FullMethodName: {ofNobody, admins, always},
 
-	memoryv1.TenantService_GetTenant_FullMethodName:     {ofNobody, admins},
-	memoryv1.TenantService_UpdateTenant_FullMethodName:  {ofServer, admins},
-	memoryv1.TenantService_ListTenants_FullMethodName:   {ofServer, admins},
-	memoryv1.TenantService_SuspendTenant_FullMethodName: {ofServer, admins},
-	memoryv1.TenantService_ResumeTenant_FullMethodName:  {ofServer, admins},
-	memoryv1.TenantService_EraseTenant_FullMethodName:   {ofServer, admins},
+	memoryv1.TenantService_GetTenant_FullMethodName:     {ofNobody, admins, always},
+	memoryv1.TenantService_UpdateTenant_FullMethodName:  {ofServer, admins, always},
+	memoryv1.TenantService_ListTenants_FullMethodName:   {ofServer, admins, always},
+	memoryv1.TenantService_SuspendTenant_FullMethodName: {ofServer, admins, always},
+	memoryv1.TenantService_ResumeTenant_FullMethodName:  {ofServer, admins, always},
+	memoryv1.TenantService_EraseTenant_FullMethodName:   {ofServer, admins, always},
 
-	healthv1.Health_Check_FullMethodName:                             {open, nil},
-	healthv1.Health_List_FullMethodName:                              {open, nil},
-	healthv1.Health_Watch_FullMethodName:                             {open, nil},
-	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      {open, nil},
-	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {open, nil},
+	memoryv1.AuditService_ListAuditEntries_FullMethodName: {ofUser, admins, always},
+
+	healthv1.Health_Check_FullMethodName:                             {open, nil, never},
+	healthv1.Health_List_FullMethodName:                              {open, nil, never},
+	healthv1.Health_Watch_FullMethodName:                             {open, nil, never},
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      {open, nil, never},
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {open, nil, never},
 }
 
 // checkAccess fails where a method of the server has no row in the table, or one that cannot be enforced: a principal that is bound to
@@ -141,6 +144,9 @@ func checkAccess(table map[string]rule, services map[string]grpc.ServiceInfo) er
 			if !ok {
 				errs = append(errs, fmt.Errorf("%s has no row in the table of who may call what", method))
 				continue
+			}
+			if r.audited == undecided {
+				errs = append(errs, fmt.Errorf("%s: nobody decided whether it has entries in the audit", method))
 			}
 			if r.scope == open {
 				continue
@@ -290,29 +296,28 @@ func (r early) RegisterService(d *grpc.ServiceDesc, impl any) {
 	r.ServiceRegistrar.RegisterService(&own, impl)
 }
 
-// admit verifies who calls and whether that role may call the method at all. The context that it returns has the principal.
+// admit verifies who calls and whether that role may call the method at all. The context that it returns has the principal, also where
+// that one is refused.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
 	r, ok := g.table[method]
 	if !ok {
-		return nil, denied("no role may call " + method)
+		return ctx, denied("no role may call " + method)
 	}
 	if r.scope == open {
 		return ctx, nil
 	}
 	p, err := g.verify(ctx)
 	if err != nil {
-		return nil, err
+		return ctx, err
 	}
+	ctx = limits.ForTenant(auth.With(ctx, p), p.Tenant)
 	if !slices.Contains(r.roles, p.Role) {
-		return nil, denied("the role " + p.Role.String() + " may not call " + method)
+		return ctx, denied("the role " + p.Role.String() + " may not call " + method)
 	}
 	if r.scope == ofServer && p.Tenant != auth.DefaultTenant {
-		return nil, denied(method + " is about all tenants: only keys of the tenant " + auth.DefaultTenant + " may call it")
+		return ctx, denied(method + " is about all tenants: only keys of the tenant " + auth.DefaultTenant + " may call it")
 	}
-	if err := g.limits.Call(ctx, limits.Caller{Tenant: p.Tenant, Key: p.KeyID}); err != nil {
-		return nil, err
-	}
-	return limits.ForTenant(auth.With(ctx, p), p.Tenant), nil
+	return ctx, g.limits.Call(ctx, limits.Caller{Tenant: p.Tenant, Key: p.KeyID})
 }
 
 func (g *guard) verify(ctx context.Context) (auth.Principal, error) {

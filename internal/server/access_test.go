@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-var update = flag.Bool("update", false, "write the table of who may call what into docs/operate/access.md")
+var update = flag.Bool("update", false, "write the tables of docs/operate/access.md and audit.md")
 
 func TestEveryMethodHasARowInTheTable(t *testing.T) {
 	s := grpc.NewServer()
@@ -37,11 +37,19 @@ func TestEveryMethodHasARowInTheTable(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("nor one with a method of which nobody decided whether it has entries in the audit", func(t *testing.T) {
+		err := without(func(table map[string]rule) {
+			table[memoryv1.UserService_GetUser_FullMethodName] = rule{scope: ofUser, roles: agents}
+		})
+		if err == nil || !strings.Contains(err.Error(), "/memory.v1.UserService/GetUser: nobody decided") {
+			t.Error(err)
+		}
+	})
 	t.Run("nor one with a row of a user's memory whose request names no user, or the other way round", func(t *testing.T) {
 		for method, wrong := range map[string]scope{
 			memoryv1.UserService_ListUsers_FullMethodName: ofUser, memoryv1.UserService_UpdateUser_FullMethodName: ofNobody,
 		} {
-			if without(func(table map[string]rule) { table[method] = rule{wrong, agents} }) == nil {
+			if without(func(table map[string]rule) { table[method] = rule{wrong, agents, always} }) == nil {
 				t.Errorf("%s may have scope %d", method, wrong)
 			}
 		}
@@ -53,24 +61,26 @@ func TestEveryMethodHasARowInTheTable(t *testing.T) {
 	})
 }
 
-func TestThePageHasTheTable(t *testing.T) {
-	const path, begin, end = "../../docs/operate/access.md", "<!-- table -->\n", "<!-- end of table -->\n"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(page), begin)
-	_, after, ok := strings.Cut(rest, end)
-	if !ok {
-		t.Fatal("the page has no marks for the table")
-	}
-	want := before + begin + AccessTable() + end + after
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+func TestThePagesHaveTheTables(t *testing.T) {
+	for path, table := range map[string]string{"../../docs/operate/access.md": AccessTable(), "../../docs/operate/audit.md": AuditTable()} {
+		const begin, end = "<!-- table -->\n", "<!-- end of table -->\n"
+		page, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	} else if string(page) != want {
-		t.Error("docs/operate/access.md has another table: run go test ./internal/server -run Page -update, and read what changed")
+		before, rest, _ := strings.Cut(string(page), begin)
+		_, after, ok := strings.Cut(rest, end)
+		if !ok {
+			t.Fatalf("%s has no marks for the table", path)
+		}
+		want := before + begin + table + end + after
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if string(page) != want {
+			t.Errorf("%s has another table: run go test ./internal/server -run Tables -update, and read what changed", path)
+		}
 	}
 }
 

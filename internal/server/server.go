@@ -51,6 +51,9 @@ type Options struct {
 	Refusals       Refusals      // counts credentials that were refused; nil for nobody
 	Limits         Limiter       // nil for none
 	Access         *service.Access
+	Audit          Auditor       // keeps entries of calls; nil while the audit is off
+	AuditAgents    bool          // whether what agents do each day has entries too
+	AuditEntries   AuditEntries  // lists them; nil while the audit is off
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
 	Turns          *admission.Turns // of tenants; nil for none
@@ -106,6 +109,7 @@ func New(o Options) (*Server, error) {
 	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
 	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
 	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
+	memoryv1.RegisterAuditServiceServer(api, &auditServer{entries: o.AuditEntries})
 	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	if o.Reflection {
@@ -130,6 +134,7 @@ func (s *Server) Busy() bool { return s.calls.Load() > 0 }
 
 func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption {
 	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
+	trail := &auditor{to: o.Audit, agents: o.AuditAgents, table: g.table, log: o.Log}
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec(a)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
@@ -138,9 +143,9 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
-		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), withOutcome(o.Log), a.withRequests, g.unary, withWellFormed,
-			withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
-		grpc.StreamInterceptor(a.streams(calls, g, meterOf(o), o.Log)),
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
+		grpc.StreamInterceptor(a.streams(calls, g, trail, meterOf(o))),
 	}
 	if o.Traces != nil {
 		options = append(options, grpc.StatsHandler(o.Traces))

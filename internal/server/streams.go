@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -38,17 +39,19 @@ type admittedStream struct {
 	admitted *admitted
 	guard    *guard
 	caller   limits.Caller // once the first message has come
+	last     proto.Message // of what was sent; nil before
 
 	mu    sync.Mutex // a handler may receive beside its own work, and return before that has ended
 	held  func()     // of the message that was received last
 	bytes int64      // that were received
+	first any        // the message that was received first; nil before
 	ended bool       // the client has sent all
 	over  bool       // the handler has returned
 }
 
 // streams is what the interceptors of other calls are to streaming ones, from the outside in: they are counted, told to the
 // meter, get their errors mapped and a principal, and end after longestStream.
-func (a *admitted) streams(calls *atomic.Int64, g *guard, meter Meter, log *slog.Logger) grpc.StreamServerInterceptor {
+func (a *admitted) streams(calls *atomic.Int64, g *guard, trail *auditor, meter Meter) grpc.StreamServerInterceptor {
 	return func(srv any, in grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		if !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") { // health and reflection, which may be watched for ever
 			return next(srv, in)
@@ -60,17 +63,20 @@ func (a *admitted) streams(calls *atomic.Int64, g *guard, meter Meter, log *slog
 		defer cancel()
 		ctx, end := context.WithCancelCause(ctx)
 		defer end(nil)
+		found, s := verdict{ctx: ctx}, &admittedStream{admitted: a, guard: g, held: func() {}}
 		err := safegroup.Contain(func() error {
-			by, err := g.admit(ctx, info.FullMethod)
-			if err != nil {
-				return err
+			if found.ctx, found.err = g.admit(ctx, info.FullMethod); found.err != nil {
+				return found.err
 			}
-			s := &admittedStream{stream: stream{in, by}, admitted: a, guard: g, held: func() {}}
+			s.stream = stream{in, found.ctx}
 			defer s.end()
-			return g.whileVerified(by, end, func() error { return next(srv, s) })
+			return g.whileVerified(found.ctx, end, func() error { return next(srv, s) })
 		})
 		if err != nil {
-			err = streamStatus(ctx, log, info.FullMethod, time.Since(start), err)
+			err = streamStatus(ctx, trail.log, info.FullMethod, time.Since(start), err)
+		}
+		if e := trail.done(found, done{info.FullMethod, s.received(), s.last, err}); e != nil {
+			err = e
 		}
 		meter.Served(info.FullMethod, status.Code(err).String(), time.Since(start))
 		return err
@@ -175,6 +181,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 	}
 	s.mu.Lock()
 	s.bytes += bytes + messagePrefix
+	s.first = cmp.Or(s.first, m)
 	s.mu.Unlock()
 	if fault, bad := decodeFault(p); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
@@ -188,6 +195,13 @@ func (s *admittedStream) RecvMsg(m any) error {
 		return s.guard.limits.Request(s.ctx, s.caller, bytes)
 	}
 	return s.guard.limits.Stream(s.ctx, s.caller, bytes)
+}
+
+// received is the message that was received first; nil for none.
+func (s *admittedStream) received() any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first
 }
 
 // hold gives back what was held, and keeps another release in its place: of a call that is over it is called at once.
@@ -225,5 +239,6 @@ func (s *admittedStream) SendMsg(m any) error {
 	if err := s.admitted.reply(s.ctx, p); err != nil {
 		return err
 	}
+	s.last = p
 	return s.ServerStream.SendMsg(m)
 }

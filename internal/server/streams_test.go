@@ -58,7 +58,7 @@ func TestTheCredentialOfAStreamIsVerifiedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGuard(Options{Verifier: &changing{later: c.later}})
-				served := (&admitted{}).streams(&atomic.Int64{}, g, meterOf(Options{}), slog.New(slog.DiscardHandler))
+				served := (&admitted{}).streams(&atomic.Int64{}, g, &auditor{log: slog.New(slog.DiscardHandler)}, meterOf(Options{}))
 				began, sent := time.Now(), 0
 				info := &grpc.StreamServerInfo{FullMethod: memoryv1.UserService_ExportUser_FullMethodName}
 				err := served(nil, bareStream{ctx: t.Context()}, info, func(_ any, s grpc.ServerStream) error {

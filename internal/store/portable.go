@@ -19,6 +19,7 @@ type Source interface {
 	Secrets
 	Keys
 	Usage
+	Audit
 	Exporter
 }
 

@@ -37,6 +37,7 @@ type PrimaryStore interface {
 	Secrets
 	Keys
 	Usage
+	Audit
 	Checker
 	Close() error
 }

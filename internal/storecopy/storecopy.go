@@ -48,6 +48,9 @@ func (c Copy) Run(ctx context.Context) (Progress, error) {
 	if err := c.access(ctx); err != nil {
 		return p, err
 	}
+	if err := c.audit(ctx); err != nil {
+		return p, err
+	}
 	tenants, err := c.From.Tenants(ctx)
 	if err != nil {
 		return p, fmt.Errorf("list tenants: %w", err)
@@ -134,6 +137,24 @@ func (c Copy) keys(ctx context.Context, tenant string) error {
 			return nil
 		}
 		after = keys[len(keys)-1].ID
+	}
+}
+
+// audit copies who did what: it is there before the users, so that nobody is served without it.
+func (c Copy) audit(ctx context.Context) error {
+	for after := (store.AuditCursor{}); ; {
+		entries, err := c.From.ExportAuditEntries(ctx, after, copyPage)
+		if err != nil {
+			return fmt.Errorf("read the audit: %w", err)
+		}
+		if err := c.To.AddAuditEntries(ctx, entries); err != nil {
+			return fmt.Errorf("copy the audit: %w", err)
+		}
+		if len(entries) < copyPage {
+			return nil
+		}
+		last := entries[len(entries)-1]
+		after = store.AuditCursor{Time: last.Time, ID: last.ID}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -187,6 +188,27 @@ func TestACopyKnowsWhatTheSourceRendered(t *testing.T) {
 		t.Error("a target with users took another secret")
 	}
 	c.mustRun()
+}
+
+func TestACopyHasTheWholeAudit(t *testing.T) {
+	c := newCopying(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var want []store.AuditEntry
+	for n := range 1001 { // of a tenant that has nothing else, and more than a page
+		want = append(want, store.AuditEntry{
+			ID: fmt.Sprintf("e%04d", n), Time: at.Add(time.Duration(n/2) * time.Second), Tenant: "gone", Call: "UserService/EraseUser", Outcome: "OK",
+		})
+	}
+	if err := c.from.AddAuditEntries(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	before := done[[]store.AuditEntry](t)(c.from.ExportAuditEntries(t.Context(), store.AuditCursor{}, 5000))
+	c.mustRun()
+	c.mustRun()
+	got := done[[]store.AuditEntry](t)(c.to.ExportAuditEntries(t.Context(), store.AuditCursor{}, 5000))
+	if diff := cmp.Diff(before, got); diff != "" || len(got) < len(want) {
+		t.Errorf("%d entries (-want +got):\n%s", len(got), diff)
+	}
 }
 
 // flaky stops at a call.

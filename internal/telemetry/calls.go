@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/auth"
 )
 
@@ -17,11 +18,19 @@ func (r *Recorder) CredentialRefused(cause auth.Cause) {
 	r.credentials.WithLabelValues(string(cause)).Inc()
 }
 
+// AuditEntries implements audit.Meter.
+func (r *Recorder) AuditEntries(sink audit.Sink, fate audit.Fate, n int) {
+	r.audited.WithLabelValues(string(sink), string(fate)).Add(float64(n))
+}
+
 // WatchCalls adds what large calls hold and how many calls wait, for the turn of their tenant too, asked whenever metrics are read.
 // Each cause of a refusal is there from the start, so that a metric is 0 and not missing.
 func (r *Recorder) WatchCalls(stats func() admission.Stats, turns func() int64) {
 	for _, c := range auth.Causes() {
 		r.credentials.WithLabelValues(string(c))
+	}
+	for _, fate := range audit.Fates() {
+		r.audited.WithLabelValues(string(audit.SinkStore), string(fate))
 	}
 	for _, c := range admission.Causes() {
 		r.callsRefused.WithLabelValues(string(c))

@@ -41,6 +41,7 @@ type metrics struct {
 	tenantCalls      *prometheus.CounterVec
 	tenantTokens     *prometheus.CounterVec
 	tenantCost       *prometheus.CounterVec
+	audited          *prometheus.CounterVec
 }
 
 func newMetrics() metrics {
@@ -121,6 +122,11 @@ func newMetrics() metrics {
 		tenantTokens: counters(
 			"strata_tenant_model_tokens_total", "Tokens that chat models and embedders of endpoints read and wrote for a tenant.", "tenant",
 		),
+		audited: counters(
+			"strata_audit_entries_total",
+			"Entries of the audit, by sink (store or lines) and fate: written, failed, dropped (too many waited) or left_out (of refused calls).",
+			"sink", "fate",
+		),
 		tenantCost: counters("strata_tenant_model_cost_total", "What these cost by the prices setting, in its unit.", "tenant"),
 		callsRefused: counters(
 			"strata_calls_refused_total",
@@ -172,6 +178,7 @@ func (m metrics) register(r *prometheus.Registry) {
 		m.tenantCalls,
 		m.tenantTokens,
 		m.tenantCost,
+		m.audited,
 	)
 }
 

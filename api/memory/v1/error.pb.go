@@ -102,6 +102,10 @@ const (
 	ErrorReason_ERROR_REASON_TENANT_ERASED ErrorReason = 34
 	// UNAVAILABLE with RetryInfo: the issuer of JSON Web Tokens cannot be asked for the keys that it signs by.
 	ErrorReason_ERROR_REASON_ISSUER_UNAVAILABLE ErrorReason = 35
+	// UNAVAILABLE with RetryInfo: the call was done, and its entry in the audit could not be stored; nothing of its reply is sent.
+	ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE ErrorReason = 36
+	// FAILED_PRECONDITION: the server keeps no audit.
+	ErrorReason_ERROR_REASON_AUDIT_OFF ErrorReason = 37
 )
 
 // Enum value maps for ErrorReason.
@@ -142,6 +146,8 @@ var (
 		33: "ERROR_REASON_LIMIT_EXCEEDED",
 		34: "ERROR_REASON_TENANT_ERASED",
 		35: "ERROR_REASON_ISSUER_UNAVAILABLE",
+		36: "ERROR_REASON_AUDIT_UNAVAILABLE",
+		37: "ERROR_REASON_AUDIT_OFF",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -179,6 +185,8 @@ var (
 		"ERROR_REASON_LIMIT_EXCEEDED":     33,
 		"ERROR_REASON_TENANT_ERASED":      34,
 		"ERROR_REASON_ISSUER_UNAVAILABLE": 35,
+		"ERROR_REASON_AUDIT_UNAVAILABLE":  36,
+		"ERROR_REASON_AUDIT_OFF":          37,
 	}
 )
 
@@ -213,7 +221,7 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\x9d\t\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\xdd\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -250,7 +258,9 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x18ERROR_REASON_KEY_REVOKED\x10 \x12\x1f\n" +
 	"\x1bERROR_REASON_LIMIT_EXCEEDED\x10!\x12\x1e\n" +
 	"\x1aERROR_REASON_TENANT_ERASED\x10\"\x12#\n" +
-	"\x1fERROR_REASON_ISSUER_UNAVAILABLE\x10#\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x1fERROR_REASON_ISSUER_UNAVAILABLE\x10#\x12\"\n" +
+	"\x1eERROR_REASON_AUDIT_UNAVAILABLE\x10$\x12\x1a\n" +
+	"\x16ERROR_REASON_AUDIT_OFF\x10%\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -23,9 +24,9 @@ const (
 	openRate    = 200  // turns a second
 	loopClients = 64
 
-	addedP50       = 600 * time.Microsecond
+	addedP50       = 400 * time.Microsecond
 	leastP99       = 3 * time.Millisecond
-	closedLoopP99  = 40 * time.Millisecond
+	closedLoopP99  = 35 * time.Millisecond
 	manySessions   = 3000 // turns a second
 	oneSession     = 1500
 	starvedBelow   = 0.25 // of the mean client's turns
@@ -106,7 +107,12 @@ func openLoopsOn(ctx context.Context, o options, s *running, b *bare) (float64, 
 	if _, err := openLoop(ctx, 0, record); err != nil { // connections, statements and caches are warm from here on
 		return 0, err
 	}
-	var ours, theirs measure.Samples
+	health := healthpb.NewHealthClient(s.conn)
+	empty := func(ctx context.Context, _ int) error {
+		_, err := health.Check(ctx, &healthpb.HealthCheckRequest{})
+		return err
+	}
+	var ours, theirs, nothing measure.Samples
 	for i := range max(1, int(o.duration/time.Second)) {
 		r, err := openLoop(ctx, (i+1)*openRate, record)
 		if err != nil {
@@ -116,7 +122,11 @@ func openLoopsOn(ctx context.Context, o options, s *running, b *bare) (float64, 
 		if err != nil {
 			return 0, fmt.Errorf("bare insert: %w", err)
 		}
-		ours, theirs = append(ours, r...), append(theirs, t...)
+		e, err := openLoop(ctx, 0, empty)
+		if err != nil {
+			return 0, fmt.Errorf("empty call: %w", err)
+		}
+		ours, theirs, nothing = append(ours, r...), append(theirs, t...), append(nothing, e...)
 	}
 	slow := measure.Slowness((dots + o.baseline()) / 2)
 	o.report.Note(
@@ -131,9 +141,11 @@ func openLoopsOn(ctx context.Context, o options, s *running, b *bare) (float64, 
 		float64(ours.P99())/float64(theirs.P99()),
 	)
 	o.report.Note(
-		"   of which in the server's handler: p50 %s p99 %s",
+		"   of which in the server's handler: p50 %s p99 %s; a call that does nothing, at the same rate: p50 %s p99 %s",
 		measure.Millis(handler.samples.P50()),
 		measure.Millis(handler.samples.P99()),
+		measure.Millis(nothing.P50()),
+		measure.Millis(nothing.P99()),
 	)
 	o.report.AtMost("Record, open loop 200/s, p50", ours.P50(), theirs.P50()+measure.Scale(addedP50, slow))
 	o.report.AtMost("Record, open loop 200/s, p99", ours.P99(), max(3*theirs.P99(), measure.Scale(leastP99, slow)))

@@ -45,6 +45,7 @@ export class BaseClient {
   readonly maintenance: ServiceClient<typeof v1.MaintenanceService>;
   readonly keys: ServiceClient<typeof v1.KeyService>;
   readonly tenants: ServiceClient<typeof v1.TenantService>;
+  readonly audit: ServiceClient<typeof v1.AuditService>;
   readonly #connection: Connection;
 
   constructor(connection: Connection, options: ClientOptions) {
@@ -64,6 +65,7 @@ export class BaseClient {
     this.maintenance = createClient(v1.MaintenanceService, transport);
     this.keys = createClient(v1.KeyService, transport);
     this.tenants = createClient(v1.TenantService, transport);
+    this.audit = createClient(v1.AuditService, transport);
   }
 
   /** Closes the connection. A program ends without it too. */

@@ -1,5 +1,6 @@
 // Everything of the contract: messages, enums and services of proto/memory/v1.
 export * from "./gen/memory/v1/access_service_pb.js";
+export * from "./gen/memory/v1/audit_service_pb.js";
 export * from "./gen/memory/v1/check_pb.js";
 export * from "./gen/memory/v1/context_pb.js";
 export * from "./gen/memory/v1/error_pb.js";

@@ -51,6 +51,7 @@ type Store struct {
 	*shared
 	*keyStore
 	*usageStore
+	*auditStore
 	*archive
 
 	closing sync.Once
@@ -73,7 +74,7 @@ type core struct {
 	erasures                        *mongo.Collection
 	meta, leases                    *mongo.Collection
 	apiKeys, tenants                *mongo.Collection
-	tenantUsage                     *mongo.Collection
+	tenantUsage, audit              *mongo.Collection
 
 	clock serverClock
 }
@@ -138,6 +139,9 @@ type keyStore struct{ *core }
 // usageStore implements store.Usage.
 type usageStore struct{ *core }
 
+// auditStore implements store.Audit.
+type auditStore struct{ *core }
+
 // archive implements store.Source, store.Target and store.Imports: export and import of users.
 type archive struct {
 	*core
@@ -201,7 +205,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		nodes: db.Collection("nodes"), summaryRevisions: db.Collection("summary_revisions"),
 		erasures: db.Collection("erasures"), meta: db.Collection("meta"), leases: db.Collection("leases"),
 		apiKeys: db.Collection("api_keys"), tenants: db.Collection("tenants"),
-		tenantUsage: db.Collection("tenant_usage"),
+		tenantUsage: db.Collection("tenant_usage"), audit: db.Collection("audit"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
@@ -215,7 +219,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
-		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
+		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }

@@ -178,6 +178,21 @@ func execSQL(t *testing.T, path string, statements ...string) {
 	}
 }
 
+func TestTheFileRefusesToChangeAnEntryOfTheAudit(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	entry := store.AuditEntry{ID: "e", Time: time.Now(), Tenant: "t", Call: "UserService/EraseUser", Outcome: "OK"}
+	if err := s.AddAuditEntries(t.Context(), []store.AuditEntry{entry}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Write(t.Context(), func(c *sqlitestore.Conn) error {
+		_, err := c.Value("UPDATE audit SET outcome = 'NOT_FOUND' RETURNING 1")
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "never changed") {
+		t.Error(err)
+	}
+}
+
 func TestASecondServerOnTheSameFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "strata.db")

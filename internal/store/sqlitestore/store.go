@@ -43,6 +43,7 @@ type Store struct {
 	*shared
 	*keyStore
 	*usageStore
+	*auditStore
 	*archive
 
 	lock    *fileLock
@@ -76,6 +77,7 @@ type (
 	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
 	keyStore     struct{ *core } // implements store.Keys
 	usageStore   struct{ *core } // implements store.Usage
+	auditStore   struct{ *core } // implements store.Audit
 	archive      struct{ *core } // implements store.Exporter and store.Imports
 )
 
@@ -136,8 +138,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
 		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
-		archive: &archive{c},
-		lock:    lock, anchor: anchor,
+		auditStore: &auditStore{c}, archive: &archive{c},
+		lock: lock, anchor: anchor,
 	}
 	for range o.Readers {
 		s.readers <- nil

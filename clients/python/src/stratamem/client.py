@@ -14,6 +14,7 @@ from stratamem._channel import DEFAULT_TIMEOUT
 from stratamem.retry import Retry
 from stratamem.v1 import (
     access_service_pb2_grpc,
+    audit_service_pb2_grpc,
     fact_service_pb2_grpc,
     history_service_pb2_grpc,
     maintenance_service_pb2_grpc,
@@ -74,6 +75,7 @@ class Client:
         self.maintenance = maintenance_service_pb2_grpc.MaintenanceServiceStub(channel)
         self.keys = access_service_pb2_grpc.KeyServiceStub(channel)
         self.tenants = access_service_pb2_grpc.TenantServiceStub(channel)
+        self.audit = audit_service_pb2_grpc.AuditServiceStub(channel)
 
     def close(self) -> None:
         """Closes the connection. Calls after it fail."""
@@ -176,6 +178,7 @@ class AsyncClient:
         self.maintenance = maintenance_service_pb2_grpc.MaintenanceServiceStub(channel)
         self.keys = access_service_pb2_grpc.KeyServiceStub(channel)
         self.tenants = access_service_pb2_grpc.TenantServiceStub(channel)
+        self.audit = audit_service_pb2_grpc.AuditServiceStub(channel)
 
     async def close(self) -> None:
         """Closes the connection. Calls after it fail."""
