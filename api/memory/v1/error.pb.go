@@ -102,7 +102,7 @@ const (
 	ErrorReason_ERROR_REASON_TENANT_ERASED ErrorReason = 34
 	// UNAVAILABLE with RetryInfo: the issuer of JSON Web Tokens cannot be asked for the keys that it signs by.
 	ErrorReason_ERROR_REASON_ISSUER_UNAVAILABLE ErrorReason = 35
-	// UNAVAILABLE with RetryInfo: the call was done, and its entry in the audit could not be stored; nothing of its reply is sent.
+	// UNAVAILABLE: the call was done, and its entry in the audit could not be stored; its reply is withheld. Look before repeating it.
 	ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE ErrorReason = 36
 	// FAILED_PRECONDITION: the server keeps no audit.
 	ErrorReason_ERROR_REASON_AUDIT_OFF ErrorReason = 37
