@@ -79,7 +79,8 @@ func (e dueEraser) ForgetFacts(ctx context.Context, user memory.UserRef, ids []s
 
 func (a *App) newKeeper(policies policy.Policies, eraser dueEraser, meter retention.Meter) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
-		Store: a.store, Eraser: eraser, Policies: policies, Profile: a.limits.Profile, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
+		Store: a.store, Eraser: eraser, Policies: policies, Profile: a.limits.Profile,
+		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		Report: a.cfg.Retention == config.RetentionReport, Audit: a.cfg.AuditRetention,
 	})
 }
