@@ -109,6 +109,14 @@ func printFindings(w io.Writer, all []*memoryv1.Finding) {
 			continue
 		}
 		kind := strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FINDING_KIND_"))
-		fmt.Fprintf(w, "odd: %s in message %s, call %s\n", strings.ReplaceAll(kind, "_", " "), clean(f.GetMessageId()), clean(f.GetCallId()))
+		fmt.Fprintf(w, "odd: %s in message %s%s\n", strings.ReplaceAll(kind, "_", " "), clean(f.GetMessageId()), ofCall(f.GetCallId()))
 	}
+}
+
+// ofCall names a tool call behind what is said of a message; nothing where none is concerned.
+func ofCall(id string) string {
+	if id == "" {
+		return ""
+	}
+	return ", call " + clean(id)
 }
