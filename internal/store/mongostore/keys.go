@@ -321,10 +321,10 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 		return s.Tenant(ctx, u.ID)
 	}
 	var d tenantDoc
-	for { // of two that insert the tenant at once, one finds it inserted
+	for { // of two that insert the tenant at once, one finds it inserted; a server may tell it of a key or of no document
 		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
 		err := s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o).Decode(&d)
-		if mongo.IsDuplicateKeyError(err) {
+		if mongo.IsDuplicateKeyError(err) || errors.Is(err, mongo.ErrNoDocuments) {
 			continue
 		}
 		if err != nil {
