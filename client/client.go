@@ -56,6 +56,7 @@ type Client struct {
 	Maintenance memoryv1.MaintenanceServiceClient
 	Keys        memoryv1.KeyServiceClient
 	Tenants     memoryv1.TenantServiceClient
+	Audit       memoryv1.AuditServiceClient
 
 	conn *grpc.ClientConn
 }
@@ -79,6 +80,7 @@ func New(address string, opts Options) (*Client, error) {
 		Maintenance: memoryv1.NewMaintenanceServiceClient(conn),
 		Keys:        memoryv1.NewKeyServiceClient(conn),
 		Tenants:     memoryv1.NewTenantServiceClient(conn),
+		Audit:       memoryv1.NewAuditServiceClient(conn),
 		conn:        conn,
 	}, nil
 }
