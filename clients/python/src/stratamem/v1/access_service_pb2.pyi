@@ -126,18 +126,32 @@ class RevokeKeyResponse(_message.Message):
     def __init__(self, key: _Optional[_Union[Key, _Mapping]] = ...) -> None: ...
 
 class Tenant(_message.Message):
-    __slots__ = ("tenant", "suspend_time", "limits", "default_profile", "erasure")
+    __slots__ = ("tenant", "suspend_time", "limits", "default_profile", "erasure", "models")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     SUSPEND_TIME_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     DEFAULT_PROFILE_FIELD_NUMBER: _ClassVar[int]
     ERASURE_FIELD_NUMBER: _ClassVar[int]
+    MODELS_FIELD_NUMBER: _ClassVar[int]
     tenant: str
     suspend_time: _timestamp_pb2.Timestamp
     limits: TenantLimits
     default_profile: str
     erasure: TenantErasure
-    def __init__(self, tenant: _Optional[str] = ..., suspend_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limits: _Optional[_Union[TenantLimits, _Mapping]] = ..., default_profile: _Optional[str] = ..., erasure: _Optional[_Union[TenantErasure, _Mapping]] = ...) -> None: ...
+    models: TenantModels
+    def __init__(self, tenant: _Optional[str] = ..., suspend_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limits: _Optional[_Union[TenantLimits, _Mapping]] = ..., default_profile: _Optional[str] = ..., erasure: _Optional[_Union[TenantErasure, _Mapping]] = ..., models: _Optional[_Union[TenantModels, _Mapping]] = ...) -> None: ...
+
+class TenantModels(_message.Message):
+    __slots__ = ("chat_base_url", "chat_key", "summary_model", "extraction_model")
+    CHAT_BASE_URL_FIELD_NUMBER: _ClassVar[int]
+    CHAT_KEY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_MODEL_FIELD_NUMBER: _ClassVar[int]
+    EXTRACTION_MODEL_FIELD_NUMBER: _ClassVar[int]
+    chat_base_url: str
+    chat_key: str
+    summary_model: str
+    extraction_model: str
+    def __init__(self, chat_base_url: _Optional[str] = ..., chat_key: _Optional[str] = ..., summary_model: _Optional[str] = ..., extraction_model: _Optional[str] = ...) -> None: ...
 
 class TenantErasure(_message.Message):
     __slots__ = ("create_time", "done_time", "users", "stores")

@@ -290,7 +290,7 @@ class TenantServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateTenant(self, request, context):
-        """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+        """UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -305,7 +305,7 @@ class TenantServiceServicer(object):
 
     def SuspendTenant(self, request, context):
         """SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-        What is stored stays, and background work on it goes on.
+        What is stored stays; no model is asked for it until then.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -363,14 +363,14 @@ class TenantServiceStub(typing.Generic[_TenantServiceGetTenantType, _TenantServi
     """GetTenant returns a tenant with the limits that it has and what it used of them."""
 
     UpdateTenant: _TenantServiceUpdateTenantType
-    """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others."""
+    """UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others."""
 
     ListTenants: _TenantServiceListTenantsType
     """ListTenants lists, by their ids, the tenants that have a user or a key, or about which something was decided."""
 
     SuspendTenant: _TenantServiceSuspendTenantType
     """SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-    What is stored stays, and background work on it goes on.
+    What is stored stays; no model is asked for it until then.
     """
 
     EraseTenant: _TenantServiceEraseTenantType
@@ -425,7 +425,7 @@ class TenantServiceServicer(metaclass=abc.ABCMeta):
         request: stratamem.v1.access_service_pb2.UpdateTenantRequest,
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.access_service_pb2.UpdateTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.UpdateTenantResponse]]:
-        """UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others."""
+        """UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others."""
 
     @abc.abstractmethod
     def ListTenants(
@@ -442,7 +442,7 @@ class TenantServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.access_service_pb2.SuspendTenantResponse, collections.abc.Awaitable[stratamem.v1.access_service_pb2.SuspendTenantResponse]]:
         """SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-        What is stored stays, and background work on it goes on.
+        What is stored stays; no model is asked for it until then.
         """
 
     @abc.abstractmethod

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memory/v1/access_service.proto.
  */
 export const file_memory_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tZW1vcnkvdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SCW1lbW9yeS52MSL3AgoDS2V5Eg4KBmtleV9pZBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkSIAoEcm9sZRgDIAEoDjISLm1lbW9yeS52MS5LZXlSb2xlEg8KB3VzZXJfaWQYBCABKAkSDAoEbmFtZRgFIAEoCRIOCgZwcmVmaXgYBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOQoVb2xkX3Rva2VuX2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKLAQoQQ3JlYXRlS2V5UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSIAoEcm9sZRgCIAEoDjISLm1lbW9yeS52MS5LZXlSb2xlEg8KB3VzZXJfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRImCgN0dGwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iPwoRQ3JlYXRlS2V5UmVzcG9uc2USGwoDa2V5GAEgASgLMg4ubWVtb3J5LnYxLktleRINCgV0b2tlbhgCIAEoCSJICg9MaXN0S2V5c1JlcXVlc3QSDgoGdGVuYW50GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIkkKEExpc3RLZXlzUmVzcG9uc2USHAoEa2V5cxgBIAMoCzIOLm1lbW9yeS52MS5LZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlwKEFJvdGF0ZUtleVJlcXVlc3QSDgoGdGVuYW50GAEgASgJEg4KBmtleV9pZBgCIAEoCRIoCgVncmFjZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI/ChFSb3RhdGVLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5tZW1vcnkudjEuS2V5Eg0KBXRva2VuGAIgASgJIjIKEFJldm9rZUtleVJlcXVlc3QSDgoGdGVuYW50GAEgASgJEg4KBmtleV9pZBgCIAEoCSIwChFSZXZva2VLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5tZW1vcnkudjEuS2V5IrcBCgZUZW5hbnQSDgoGdGVuYW50GAEgASgJEjAKDHN1c3BlbmRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoGbGltaXRzGAMgASgLMhcubWVtb3J5LnYxLlRlbmFudExpbWl0cxIXCg9kZWZhdWx0X3Byb2ZpbGUYBCABKAkSKQoHZXJhc3VyZRgFIAEoCzIYLm1lbW9yeS52MS5UZW5hbnRFcmFzdXJlIqcBCg1UZW5hbnRFcmFzdXJlEi8KC2NyZWF0ZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglkb25lX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXVzZXJzGAMgASgDEicKBnN0b3JlcxgEIAMoCzIXLm1lbW9yeS52MS5TdG9yZVJlY2VpcHQiPQoMVGVuYW50RXh0ZW50Eg0KBXVzZXJzGAEgASgDEhAKCG1lc3NhZ2VzGAIgASgDEgwKBGtleXMYAyABKAMiZAoSRXJhc2VUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRInCgR3YWl0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYAyABKAgiYQoTRXJhc2VUZW5hbnRSZXNwb25zZRIhCgZ0ZW5hbnQYASABKAsyES5tZW1vcnkudjEuVGVuYW50EicKBmV4dGVudBgCIAEoCzIXLm1lbW9yeS52MS5UZW5hbnRFeHRlbnQiugUKDFRlbmFudExpbWl0cxInChp0ZW5hbnRfcmVxdWVzdHNfcGVyX3NlY29uZBgBIAEoAUgAiAEBEiUKGHVzZXJfcmVxdWVzdHNfcGVyX3NlY29uZBgCIAEoAUgBiAEBEiQKF2tleV9yZXF1ZXN0c19wZXJfc2Vjb25kGAMgASgBSAKIAQESJAoXdGVuYW50X2J5dGVzX3Blcl9zZWNvbmQYBCABKAFIA4gBARIiChV1c2VyX2J5dGVzX3Blcl9zZWNvbmQYBSABKAFIBIgBARIhChRrZXlfYnl0ZXNfcGVyX3NlY29uZBgGIAEoAUgFiAEBEigKG3RlbmFudF9tb2RlbF90b2tlbnNfcGVyX2RheRgHIAEoAUgGiAEBEiAKE3RlbmFudF9jb3N0X3Blcl9kYXkYCCABKAFIB4gBARIiChV0ZW5hbnRfY29zdF9wZXJfbW9udGgYCSABKAFICIgBARIcCg90ZW5hbnRfbWVzc2FnZXMYCiABKAFICYgBARIaCg11c2VyX21lc3NhZ2VzGAsgASgBSAqIAQFCHQobX3RlbmFudF9yZXF1ZXN0c19wZXJfc2Vjb25kQhsKGV91c2VyX3JlcXVlc3RzX3Blcl9zZWNvbmRCGgoYX2tleV9yZXF1ZXN0c19wZXJfc2Vjb25kQhoKGF90ZW5hbnRfYnl0ZXNfcGVyX3NlY29uZEIYChZfdXNlcl9ieXRlc19wZXJfc2Vjb25kQhcKFV9rZXlfYnl0ZXNfcGVyX3NlY29uZEIeChxfdGVuYW50X21vZGVsX3Rva2Vuc19wZXJfZGF5QhYKFF90ZW5hbnRfY29zdF9wZXJfZGF5QhgKFl90ZW5hbnRfY29zdF9wZXJfbW9udGhCEgoQX3RlbmFudF9tZXNzYWdlc0IQCg5fdXNlcl9tZXNzYWdlcyJoCgtUZW5hbnRVc2FnZRIaChJtb2RlbF90b2tlbnNfdG9kYXkYASABKAMSEgoKY29zdF90b2RheRgCIAEoARIXCg9jb3N0X3RoaXNfbW9udGgYAyABKAESEAoIbWVzc2FnZXMYBCABKAMiIgoQR2V0VGVuYW50UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkihgEKEUdldFRlbmFudFJlc3BvbnNlEiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQSJwoGbGltaXRzGAIgASgLMhcubWVtb3J5LnYxLlRlbmFudExpbWl0cxIlCgV1c2FnZRgDIAEoCzIWLm1lbW9yeS52MS5UZW5hbnRVc2FnZSJpChNVcGRhdGVUZW5hbnRSZXF1ZXN0EiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjkKFFVwZGF0ZVRlbmFudFJlc3BvbnNlEiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQiOwoSTGlzdFRlbmFudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlIKE0xpc3RUZW5hbnRzUmVzcG9uc2USIgoHdGVuYW50cxgBIAMoCzIRLm1lbW9yeS52MS5UZW5hbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKFFN1c3BlbmRUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCSI6ChVTdXNwZW5kVGVuYW50UmVzcG9uc2USIQoGdGVuYW50GAEgASgLMhEubWVtb3J5LnYxLlRlbmFudCIlChNSZXN1bWVUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCSI5ChRSZXN1bWVUZW5hbnRSZXNwb25zZRIhCgZ0ZW5hbnQYASABKAsyES5tZW1vcnkudjEuVGVuYW50KnUKB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9BR0VOVBABEhEKDUtFWV9ST0xFX1VTRVIQAhIVChFLRVlfUk9MRV9PUEVSQVRPUhADEhIKDktFWV9ST0xFX0FETUlOEAQymgMKCktleVNlcnZpY2USWwoJQ3JlYXRlS2V5EhsubWVtb3J5LnYxLkNyZWF0ZUtleVJlcXVlc3QaHC5tZW1vcnkudjEuQ3JlYXRlS2V5UmVzcG9uc2UiE4LT5JMCDToBKiIIL3YxL2tleXMSVQoITGlzdEtleXMSGi5tZW1vcnkudjEuTGlzdEtleXNSZXF1ZXN0GhsubWVtb3J5LnYxLkxpc3RLZXlzUmVzcG9uc2UiEILT5JMCChIIL3YxL2tleXMSawoJUm90YXRlS2V5EhsubWVtb3J5LnYxLlJvdGF0ZUtleVJlcXVlc3QaHC5tZW1vcnkudjEuUm90YXRlS2V5UmVzcG9uc2UiI4LT5JMCHToBKiIYL3YxL2tleXMve2tleV9pZH06cm90YXRlEmsKCVJldm9rZUtleRIbLm1lbW9yeS52MS5SZXZva2VLZXlSZXF1ZXN0GhwubWVtb3J5LnYxLlJldm9rZUtleVJlc3BvbnNlIiOC0+STAh06ASoiGC92MS9rZXlzL3trZXlfaWR9OnJldm9rZTK8BQoNVGVuYW50U2VydmljZRJkCglHZXRUZW5hbnQSGy5tZW1vcnkudjEuR2V0VGVuYW50UmVxdWVzdBocLm1lbW9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIcgtPkkwIWEhQvdjEvdGVuYW50cy97dGVuYW50fRJ3CgxVcGRhdGVUZW5hbnQSHi5tZW1vcnkudjEuVXBkYXRlVGVuYW50UmVxdWVzdBofLm1lbW9yeS52MS5VcGRhdGVUZW5hbnRSZXNwb25zZSImgtPkkwIgOgEqMhsvdjEvdGVuYW50cy97dGVuYW50LnRlbmFudH0SYQoLTGlzdFRlbmFudHMSHS5tZW1vcnkudjEuTGlzdFRlbmFudHNSZXF1ZXN0Gh4ubWVtb3J5LnYxLkxpc3RUZW5hbnRzUmVzcG9uc2UiE4LT5JMCDRILL3YxL3RlbmFudHMSewoNU3VzcGVuZFRlbmFudBIfLm1lbW9yeS52MS5TdXNwZW5kVGVuYW50UmVxdWVzdBogLm1lbW9yeS52MS5TdXNwZW5kVGVuYW50UmVzcG9uc2UiJ4LT5JMCIToBKiIcL3YxL3RlbmFudHMve3RlbmFudH06c3VzcGVuZBJzCgtFcmFzZVRlbmFudBIdLm1lbW9yeS52MS5FcmFzZVRlbmFudFJlcXVlc3QaHi5tZW1vcnkudjEuRXJhc2VUZW5hbnRSZXNwb25zZSIlgtPkkwIfOgEqIhovdjEvdGVuYW50cy97dGVuYW50fTplcmFzZRJ3CgxSZXN1bWVUZW5hbnQSHi5tZW1vcnkudjEuUmVzdW1lVGVuYW50UmVxdWVzdBofLm1lbW9yeS52MS5SZXN1bWVUZW5hbnRSZXNwb25zZSImgtPkkwIgOgEqIhsvdjEvdGVuYW50cy97dGVuYW50fTpyZXN1bWViBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_memory_v1_work_service]);
+  fileDesc("Ch5tZW1vcnkvdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SCW1lbW9yeS52MSL3AgoDS2V5Eg4KBmtleV9pZBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkSIAoEcm9sZRgDIAEoDjISLm1lbW9yeS52MS5LZXlSb2xlEg8KB3VzZXJfaWQYBCABKAkSDAoEbmFtZRgFIAEoCRIOCgZwcmVmaXgYBiABKAkSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOQoVb2xkX3Rva2VuX2V4cGlyZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKLAQoQQ3JlYXRlS2V5UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSIAoEcm9sZRgCIAEoDjISLm1lbW9yeS52MS5LZXlSb2xlEg8KB3VzZXJfaWQYAyABKAkSDAoEbmFtZRgEIAEoCRImCgN0dGwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iPwoRQ3JlYXRlS2V5UmVzcG9uc2USGwoDa2V5GAEgASgLMg4ubWVtb3J5LnYxLktleRINCgV0b2tlbhgCIAEoCSJICg9MaXN0S2V5c1JlcXVlc3QSDgoGdGVuYW50GAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIkkKEExpc3RLZXlzUmVzcG9uc2USHAoEa2V5cxgBIAMoCzIOLm1lbW9yeS52MS5LZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlwKEFJvdGF0ZUtleVJlcXVlc3QSDgoGdGVuYW50GAEgASgJEg4KBmtleV9pZBgCIAEoCRIoCgVncmFjZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI/ChFSb3RhdGVLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5tZW1vcnkudjEuS2V5Eg0KBXRva2VuGAIgASgJIjIKEFJldm9rZUtleVJlcXVlc3QSDgoGdGVuYW50GAEgASgJEg4KBmtleV9pZBgCIAEoCSIwChFSZXZva2VLZXlSZXNwb25zZRIbCgNrZXkYASABKAsyDi5tZW1vcnkudjEuS2V5IuABCgZUZW5hbnQSDgoGdGVuYW50GAEgASgJEjAKDHN1c3BlbmRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoGbGltaXRzGAMgASgLMhcubWVtb3J5LnYxLlRlbmFudExpbWl0cxIXCg9kZWZhdWx0X3Byb2ZpbGUYBCABKAkSKQoHZXJhc3VyZRgFIAEoCzIYLm1lbW9yeS52MS5UZW5hbnRFcmFzdXJlEicKBm1vZGVscxgGIAEoCzIXLm1lbW9yeS52MS5UZW5hbnRNb2RlbHMiaAoMVGVuYW50TW9kZWxzEhUKDWNoYXRfYmFzZV91cmwYASABKAkSEAoIY2hhdF9rZXkYAiABKAkSFQoNc3VtbWFyeV9tb2RlbBgDIAEoCRIYChBleHRyYWN0aW9uX21vZGVsGAQgASgJIqcBCg1UZW5hbnRFcmFzdXJlEi8KC2NyZWF0ZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglkb25lX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXVzZXJzGAMgASgDEicKBnN0b3JlcxgEIAMoCzIXLm1lbW9yeS52MS5TdG9yZVJlY2VpcHQiPQoMVGVuYW50RXh0ZW50Eg0KBXVzZXJzGAEgASgDEhAKCG1lc3NhZ2VzGAIgASgDEgwKBGtleXMYAyABKAMiZAoSRXJhc2VUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRInCgR3YWl0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYAyABKAgiYQoTRXJhc2VUZW5hbnRSZXNwb25zZRIhCgZ0ZW5hbnQYASABKAsyES5tZW1vcnkudjEuVGVuYW50EicKBmV4dGVudBgCIAEoCzIXLm1lbW9yeS52MS5UZW5hbnRFeHRlbnQiugUKDFRlbmFudExpbWl0cxInChp0ZW5hbnRfcmVxdWVzdHNfcGVyX3NlY29uZBgBIAEoAUgAiAEBEiUKGHVzZXJfcmVxdWVzdHNfcGVyX3NlY29uZBgCIAEoAUgBiAEBEiQKF2tleV9yZXF1ZXN0c19wZXJfc2Vjb25kGAMgASgBSAKIAQESJAoXdGVuYW50X2J5dGVzX3Blcl9zZWNvbmQYBCABKAFIA4gBARIiChV1c2VyX2J5dGVzX3Blcl9zZWNvbmQYBSABKAFIBIgBARIhChRrZXlfYnl0ZXNfcGVyX3NlY29uZBgGIAEoAUgFiAEBEigKG3RlbmFudF9tb2RlbF90b2tlbnNfcGVyX2RheRgHIAEoAUgGiAEBEiAKE3RlbmFudF9jb3N0X3Blcl9kYXkYCCABKAFIB4gBARIiChV0ZW5hbnRfY29zdF9wZXJfbW9udGgYCSABKAFICIgBARIcCg90ZW5hbnRfbWVzc2FnZXMYCiABKAFICYgBARIaCg11c2VyX21lc3NhZ2VzGAsgASgBSAqIAQFCHQobX3RlbmFudF9yZXF1ZXN0c19wZXJfc2Vjb25kQhsKGV91c2VyX3JlcXVlc3RzX3Blcl9zZWNvbmRCGgoYX2tleV9yZXF1ZXN0c19wZXJfc2Vjb25kQhoKGF90ZW5hbnRfYnl0ZXNfcGVyX3NlY29uZEIYChZfdXNlcl9ieXRlc19wZXJfc2Vjb25kQhcKFV9rZXlfYnl0ZXNfcGVyX3NlY29uZEIeChxfdGVuYW50X21vZGVsX3Rva2Vuc19wZXJfZGF5QhYKFF90ZW5hbnRfY29zdF9wZXJfZGF5QhgKFl90ZW5hbnRfY29zdF9wZXJfbW9udGhCEgoQX3RlbmFudF9tZXNzYWdlc0IQCg5fdXNlcl9tZXNzYWdlcyJoCgtUZW5hbnRVc2FnZRIaChJtb2RlbF90b2tlbnNfdG9kYXkYASABKAMSEgoKY29zdF90b2RheRgCIAEoARIXCg9jb3N0X3RoaXNfbW9udGgYAyABKAESEAoIbWVzc2FnZXMYBCABKAMiIgoQR2V0VGVuYW50UmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkihgEKEUdldFRlbmFudFJlc3BvbnNlEiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQSJwoGbGltaXRzGAIgASgLMhcubWVtb3J5LnYxLlRlbmFudExpbWl0cxIlCgV1c2FnZRgDIAEoCzIWLm1lbW9yeS52MS5UZW5hbnRVc2FnZSJpChNVcGRhdGVUZW5hbnRSZXF1ZXN0EiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjkKFFVwZGF0ZVRlbmFudFJlc3BvbnNlEiEKBnRlbmFudBgBIAEoCzIRLm1lbW9yeS52MS5UZW5hbnQiOwoSTGlzdFRlbmFudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlIKE0xpc3RUZW5hbnRzUmVzcG9uc2USIgoHdGVuYW50cxgBIAMoCzIRLm1lbW9yeS52MS5UZW5hbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKFFN1c3BlbmRUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCSI6ChVTdXNwZW5kVGVuYW50UmVzcG9uc2USIQoGdGVuYW50GAEgASgLMhEubWVtb3J5LnYxLlRlbmFudCIlChNSZXN1bWVUZW5hbnRSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCSI5ChRSZXN1bWVUZW5hbnRSZXNwb25zZRIhCgZ0ZW5hbnQYASABKAsyES5tZW1vcnkudjEuVGVuYW50KnUKB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9BR0VOVBABEhEKDUtFWV9ST0xFX1VTRVIQAhIVChFLRVlfUk9MRV9PUEVSQVRPUhADEhIKDktFWV9ST0xFX0FETUlOEAQymgMKCktleVNlcnZpY2USWwoJQ3JlYXRlS2V5EhsubWVtb3J5LnYxLkNyZWF0ZUtleVJlcXVlc3QaHC5tZW1vcnkudjEuQ3JlYXRlS2V5UmVzcG9uc2UiE4LT5JMCDToBKiIIL3YxL2tleXMSVQoITGlzdEtleXMSGi5tZW1vcnkudjEuTGlzdEtleXNSZXF1ZXN0GhsubWVtb3J5LnYxLkxpc3RLZXlzUmVzcG9uc2UiEILT5JMCChIIL3YxL2tleXMSawoJUm90YXRlS2V5EhsubWVtb3J5LnYxLlJvdGF0ZUtleVJlcXVlc3QaHC5tZW1vcnkudjEuUm90YXRlS2V5UmVzcG9uc2UiI4LT5JMCHToBKiIYL3YxL2tleXMve2tleV9pZH06cm90YXRlEmsKCVJldm9rZUtleRIbLm1lbW9yeS52MS5SZXZva2VLZXlSZXF1ZXN0GhwubWVtb3J5LnYxLlJldm9rZUtleVJlc3BvbnNlIiOC0+STAh06ASoiGC92MS9rZXlzL3trZXlfaWR9OnJldm9rZTK8BQoNVGVuYW50U2VydmljZRJkCglHZXRUZW5hbnQSGy5tZW1vcnkudjEuR2V0VGVuYW50UmVxdWVzdBocLm1lbW9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIcgtPkkwIWEhQvdjEvdGVuYW50cy97dGVuYW50fRJ3CgxVcGRhdGVUZW5hbnQSHi5tZW1vcnkudjEuVXBkYXRlVGVuYW50UmVxdWVzdBofLm1lbW9yeS52MS5VcGRhdGVUZW5hbnRSZXNwb25zZSImgtPkkwIgOgEqMhsvdjEvdGVuYW50cy97dGVuYW50LnRlbmFudH0SYQoLTGlzdFRlbmFudHMSHS5tZW1vcnkudjEuTGlzdFRlbmFudHNSZXF1ZXN0Gh4ubWVtb3J5LnYxLkxpc3RUZW5hbnRzUmVzcG9uc2UiE4LT5JMCDRILL3YxL3RlbmFudHMSewoNU3VzcGVuZFRlbmFudBIfLm1lbW9yeS52MS5TdXNwZW5kVGVuYW50UmVxdWVzdBogLm1lbW9yeS52MS5TdXNwZW5kVGVuYW50UmVzcG9uc2UiJ4LT5JMCIToBKiIcL3YxL3RlbmFudHMve3RlbmFudH06c3VzcGVuZBJzCgtFcmFzZVRlbmFudBIdLm1lbW9yeS52MS5FcmFzZVRlbmFudFJlcXVlc3QaHi5tZW1vcnkudjEuRXJhc2VUZW5hbnRSZXNwb25zZSIlgtPkkwIfOgEqIhovdjEvdGVuYW50cy97dGVuYW50fTplcmFzZRJ3CgxSZXN1bWVUZW5hbnQSHi5tZW1vcnkudjEuUmVzdW1lVGVuYW50UmVxdWVzdBofLm1lbW9yeS52MS5SZXN1bWVUZW5hbnRSZXNwb25zZSImgtPkkwIgOgEqIhsvdjEvdGVuYW50cy97dGVuYW50fTpyZXN1bWViBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_memory_v1_work_service]);
 
 /**
  * Key is an API key without its secret.
@@ -400,6 +400,13 @@ export type Tenant = Message<"memory.v1.Tenant"> & {
    * @generated from field: memory.v1.TenantErasure erasure = 5;
    */
   erasure?: TenantErasure;
+
+  /**
+   * The chat models that are the tenant's own; not set where the server's are asked.
+   *
+   * @generated from field: memory.v1.TenantModels models = 6;
+   */
+  models?: TenantModels;
 };
 
 /**
@@ -408,6 +415,51 @@ export type Tenant = Message<"memory.v1.Tenant"> & {
  */
 export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
   messageDesc(file_memory_v1_access_service, 9);
+
+/**
+ * TenantModels are the chat models that a tenant has of its own: what summarises and extracts for it, and what its context policies ask.
+ * A suspended tenant's are not asked. Embeddings and rerankers are the server's.
+ *
+ * @generated from message memory.v1.TenantModels
+ */
+export type TenantModels = Message<"memory.v1.TenantModels"> & {
+  /**
+   * The OpenAI-compatible endpoint, such as https://api.openai.com/v1, at most 1,024 bytes. Its host must be one that the server's
+   * setting tenant-model-hosts has, or that of its chat-base-url. Empty for the server's endpoint.
+   *
+   * @generated from field: string chat_base_url = 1;
+   */
+  chatBaseUrl: string;
+
+  /**
+   * Names the key of the endpoint: a file in the folder that the server's setting tenant-keys names, 1 to 255 bytes without / and not
+   * beginning with a dot. The key itself is never in the API. Empty for no key, or the server's where chat_base_url is empty too.
+   *
+   * @generated from field: string chat_key = 2;
+   */
+  chatKey: string;
+
+  /**
+   * The chat model that summarises, 1 to 255 bytes; builtin for the extractive summariser. Required.
+   *
+   * @generated from field: string summary_model = 3;
+   */
+  summaryModel: string;
+
+  /**
+   * The chat model that extracts facts, 1 to 255 bytes; builtin for the rules. Required.
+   *
+   * @generated from field: string extraction_model = 4;
+   */
+  extractionModel: string;
+};
+
+/**
+ * Describes the message memory.v1.TenantModels.
+ * Use `create(TenantModelsSchema)` to create a new message.
+ */
+export const TenantModelsSchema: GenMessage<TenantModels> = /*@__PURE__*/
+  messageDesc(file_memory_v1_access_service, 10);
 
 /**
  * TenantErasure is how far a tenant is erased.
@@ -449,7 +501,7 @@ export type TenantErasure = Message<"memory.v1.TenantErasure"> & {
  * Use `create(TenantErasureSchema)` to create a new message.
  */
 export const TenantErasureSchema: GenMessage<TenantErasure> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 10);
+  messageDesc(file_memory_v1_access_service, 11);
 
 /**
  * TenantExtent is what an erasure of a tenant takes away.
@@ -484,7 +536,7 @@ export type TenantExtent = Message<"memory.v1.TenantExtent"> & {
  * Use `create(TenantExtentSchema)` to create a new message.
  */
 export const TenantExtentSchema: GenMessage<TenantExtent> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 11);
+  messageDesc(file_memory_v1_access_service, 12);
 
 /**
  * EraseTenantRequest names a tenant.
@@ -520,7 +572,7 @@ export type EraseTenantRequest = Message<"memory.v1.EraseTenantRequest"> & {
  * Use `create(EraseTenantRequestSchema)` to create a new message.
  */
 export const EraseTenantRequestSchema: GenMessage<EraseTenantRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 12);
+  messageDesc(file_memory_v1_access_service, 13);
 
 /**
  * EraseTenantResponse holds the tenant.
@@ -548,7 +600,7 @@ export type EraseTenantResponse = Message<"memory.v1.EraseTenantResponse"> & {
  * Use `create(EraseTenantResponseSchema)` to create a new message.
  */
 export const EraseTenantResponseSchema: GenMessage<EraseTenantResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 13);
+  messageDesc(file_memory_v1_access_service, 14);
 
 /**
  * TenantLimits are what a tenant may use: see docs/operate/limits.md. 0 means no limit. Each has a setting of the server with the
@@ -640,7 +692,7 @@ export type TenantLimits = Message<"memory.v1.TenantLimits"> & {
  * Use `create(TenantLimitsSchema)` to create a new message.
  */
 export const TenantLimitsSchema: GenMessage<TenantLimits> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 14);
+  messageDesc(file_memory_v1_access_service, 15);
 
 /**
  * TenantUsage is what a tenant used, on all servers on the store.
@@ -682,7 +734,7 @@ export type TenantUsage = Message<"memory.v1.TenantUsage"> & {
  * Use `create(TenantUsageSchema)` to create a new message.
  */
 export const TenantUsageSchema: GenMessage<TenantUsage> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 15);
+  messageDesc(file_memory_v1_access_service, 16);
 
 /**
  * GetTenantRequest names a tenant.
@@ -703,7 +755,7 @@ export type GetTenantRequest = Message<"memory.v1.GetTenantRequest"> & {
  * Use `create(GetTenantRequestSchema)` to create a new message.
  */
 export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 16);
+  messageDesc(file_memory_v1_access_service, 17);
 
 /**
  * GetTenantResponse holds the tenant.
@@ -738,7 +790,7 @@ export type GetTenantResponse = Message<"memory.v1.GetTenantResponse"> & {
  * Use `create(GetTenantResponseSchema)` to create a new message.
  */
 export const GetTenantResponseSchema: GenMessage<GetTenantResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 17);
+  messageDesc(file_memory_v1_access_service, 18);
 
 /**
  * UpdateTenantRequest changes a tenant.
@@ -754,8 +806,8 @@ export type UpdateTenantRequest = Message<"memory.v1.UpdateTenantRequest"> & {
   tenant?: Tenant;
 
   /**
-   * What to change: limits, default_profile, or single limits such as limits.tenant_messages; what is set when empty. A limit that is
-   * named here and not set is the server's again.
+   * What to change: limits, default_profile, models, or single limits such as limits.tenant_messages; what is set when empty. A limit
+   * that is named here and not set is the server's again, and so are models, which are changed all together.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -767,7 +819,7 @@ export type UpdateTenantRequest = Message<"memory.v1.UpdateTenantRequest"> & {
  * Use `create(UpdateTenantRequestSchema)` to create a new message.
  */
 export const UpdateTenantRequestSchema: GenMessage<UpdateTenantRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 18);
+  messageDesc(file_memory_v1_access_service, 19);
 
 /**
  * UpdateTenantResponse holds the changed tenant.
@@ -788,7 +840,7 @@ export type UpdateTenantResponse = Message<"memory.v1.UpdateTenantResponse"> & {
  * Use `create(UpdateTenantResponseSchema)` to create a new message.
  */
 export const UpdateTenantResponseSchema: GenMessage<UpdateTenantResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 19);
+  messageDesc(file_memory_v1_access_service, 20);
 
 /**
  * ListTenantsRequest asks for a page.
@@ -816,7 +868,7 @@ export type ListTenantsRequest = Message<"memory.v1.ListTenantsRequest"> & {
  * Use `create(ListTenantsRequestSchema)` to create a new message.
  */
 export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 20);
+  messageDesc(file_memory_v1_access_service, 21);
 
 /**
  * ListTenantsResponse is a page of tenants.
@@ -844,7 +896,7 @@ export type ListTenantsResponse = Message<"memory.v1.ListTenantsResponse"> & {
  * Use `create(ListTenantsResponseSchema)` to create a new message.
  */
 export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 21);
+  messageDesc(file_memory_v1_access_service, 22);
 
 /**
  * SuspendTenantRequest names a tenant.
@@ -865,7 +917,7 @@ export type SuspendTenantRequest = Message<"memory.v1.SuspendTenantRequest"> & {
  * Use `create(SuspendTenantRequestSchema)` to create a new message.
  */
 export const SuspendTenantRequestSchema: GenMessage<SuspendTenantRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 22);
+  messageDesc(file_memory_v1_access_service, 23);
 
 /**
  * SuspendTenantResponse holds the tenant.
@@ -886,7 +938,7 @@ export type SuspendTenantResponse = Message<"memory.v1.SuspendTenantResponse"> &
  * Use `create(SuspendTenantResponseSchema)` to create a new message.
  */
 export const SuspendTenantResponseSchema: GenMessage<SuspendTenantResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 23);
+  messageDesc(file_memory_v1_access_service, 24);
 
 /**
  * ResumeTenantRequest names a tenant.
@@ -907,7 +959,7 @@ export type ResumeTenantRequest = Message<"memory.v1.ResumeTenantRequest"> & {
  * Use `create(ResumeTenantRequestSchema)` to create a new message.
  */
 export const ResumeTenantRequestSchema: GenMessage<ResumeTenantRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 24);
+  messageDesc(file_memory_v1_access_service, 25);
 
 /**
  * ResumeTenantResponse holds the tenant.
@@ -928,7 +980,7 @@ export type ResumeTenantResponse = Message<"memory.v1.ResumeTenantResponse"> & {
  * Use `create(ResumeTenantResponseSchema)` to create a new message.
  */
 export const ResumeTenantResponseSchema: GenMessage<ResumeTenantResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_access_service, 25);
+  messageDesc(file_memory_v1_access_service, 26);
 
 /**
  * KeyRole is what a key may do: see docs/operate/access.md.
@@ -1045,7 +1097,7 @@ export const TenantService: GenService<{
     output: typeof GetTenantResponseSchema;
   },
   /**
-   * UpdateTenant changes the limits and the profile of a tenant: at once on this server, within ten seconds on all others.
+   * UpdateTenant changes the limits, the profile and the models of a tenant: at once on this server, within ten seconds on all others.
    *
    * @generated from rpc memory.v1.TenantService.UpdateTenant
    */
@@ -1066,7 +1118,7 @@ export const TenantService: GenService<{
   },
   /**
    * SuspendTenant refuses every call of a tenant until it is resumed: at once on this server, within ten seconds on all others.
-   * What is stored stays, and background work on it goes on.
+   * What is stored stays; no model is asked for it until then.
    *
    * @generated from rpc memory.v1.TenantService.SuspendTenant
    */
