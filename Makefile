@@ -204,7 +204,7 @@ figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for 
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, 100,000 hostile requests at each way in, five minutes of each fuzz target; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
+proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, 100,000 hostile requests at each way in, five minutes of each fuzz target, two builds with equal bytes; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
@@ -215,6 +215,7 @@ proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replay
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)
 	$(MAKE) fuzz FUZZTIME=5m
+	$(MAKE) release-check
 	$(MAKE) backends-up
 	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration
 	$(MAKE) bench-tiers
