@@ -62,7 +62,7 @@ func (r remark) states(shared string) string {
 	case r.seq%movesEvery == movesEvery-1:
 		return moves + strings.Join(strings.Fields(r.words)[:3], " ") + "."
 	case r.seq%sharedEvery == sharedEvery-1:
-		return "It is about " + shared + "."
+		return "The project is about " + shared + "."
 	}
 	return fmt.Sprintf("Item %d is about %s.", r.number(), r.words)
 }
