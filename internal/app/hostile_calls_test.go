@@ -264,6 +264,8 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.KeyService_RotateKey_FullMethodName: &memoryv1.RotateKeyRequest{KeyId: s.key(t)},
 		memoryv1.KeyService_RevokeKey_FullMethodName: &memoryv1.RevokeKeyRequest{KeyId: s.key(t)},
 
+		memoryv1.AuditService_ListAuditEntries_FullMethodName: &memoryv1.ListAuditEntriesRequest{},
+
 		memoryv1.TenantService_GetTenant_FullMethodName: &memoryv1.GetTenantRequest{},
 		memoryv1.TenantService_UpdateTenant_FullMethodName: &memoryv1.UpdateTenantRequest{
 			Tenant: &memoryv1.Tenant{Tenant: "acme", DefaultProfile: "default"},

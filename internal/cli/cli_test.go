@@ -76,7 +76,7 @@ func TestServeSaysWhereItIsAndDrainsWhenToldToStop(t *testing.T) {
 	env := Env{Stdin: strings.NewReader(""), Stdout: in, Stderr: io.Discard, Now: time.Now}
 	code := make(chan int, 1)
 	go func() {
-		code <- Main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "s.db")}, env)
+		code <- Main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "s.db")}, env)
 		in.Close()
 	}()
 	var addr string

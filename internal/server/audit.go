@@ -72,6 +72,8 @@ func (a *auditor) keep(p auth.Principal, d done) keeping {
 	case outcome == codes.Unauthenticated, outcome == codes.PermissionDenied, isDue && outcome == codes.ResourceExhausted,
 		outcome == codes.NotFound && p.UserID != "" && named != "" && named != p.UserID:
 		return entrySparse
+	case isDue && (outcome == codes.Unavailable || outcome == codes.DeadlineExceeded || outcome == codes.Canceled):
+		return entrySoon // a store that did not take the change would have the caller wait as long again for its entry
 	case isDue:
 		return entryFirst
 	case row == byAdmins && a.agents:

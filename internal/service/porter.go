@@ -152,6 +152,9 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 	if err == nil {
 		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
 	}
+	if rule != 0 && memory.ReasonOf(err) == memory.ReasonUserExists { // the rule is for a user who was there when it began: come again
+		err = store.Contention("the user was recorded for the first time while the import was under way, and nothing of it is kept")
+	}
 	if err != nil {
 		s.abandon(ctx, life.Scope)
 		return Imported{}, fmt.Errorf("import user: %w", err)
