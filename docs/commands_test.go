@@ -33,7 +33,7 @@ var ranBeside = regexp.MustCompile(`(?m)^make (test|race|verify) .*\n`)
 
 const (
 	notRun       = "<!-- not run: "
-	serveCommand = "bin/strata serve" // it runs until the page is through; what follows it in its block belongs to it
+	serveCommand = "bin/strata serve" // it runs until the page is through
 )
 
 func blocks(page string) []block {
@@ -211,12 +211,26 @@ func follow(t *testing.T, repository, path string, models []string) {
 			write(t, filepath.Join(repository, "agent.ts"), b.text)
 			command = "npx tsx agent.ts"
 		}
-		before, _, serves := strings.Cut(command, serveCommand)
+		before, after, serves := strings.Cut(command, serveCommand)
 		printed := run(t, repository, env, before)
 		if serves {
-			serve(t, repository, env, strings.TrimPrefix(command, before))
+			flags, rest := restOfCommand(after)
+			serve(t, repository, env, serveCommand+flags)
+			printed += run(t, repository, env, rest)
 		}
 		t.Logf("%s:%d:\n%s", path, b.line, printed)
+	}
+}
+
+// restOfCommand divides a script behind the beginning of a command where that ends: with its line, unless that goes on in the next.
+func restOfCommand(script string) (command, rest string) {
+	for {
+		line, after, _ := strings.Cut(script, "\n")
+		command += line
+		if !strings.HasSuffix(line, "\\") {
+			return command, after
+		}
+		command, script = command+"\n", after
 	}
 }
 
