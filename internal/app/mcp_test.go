@@ -72,7 +72,7 @@ func useTool(t *testing.T, s *mcp.ClientSession, name string, arguments map[stri
 	return text
 }
 
-// toolError calls a tool that must fail, and returns what the model is told.
+// toolError calls a tool that must fail, and returns the error that the model reads.
 func toolError(t *testing.T, s *mcp.ClientSession, name string, arguments map[string]any) string {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})

@@ -27,7 +27,7 @@ const (
 	readOnlyHeader = "Strata-Read-Only"
 )
 
-// memoryTools serves the Model Context Protocol over streamable HTTP. Each request stands for itself: the server keeps no session of a
+// memoryTools serves the Model Context Protocol over streamable HTTP. No request depends on another: the server keeps no session of a
 // client, so that any replica may serve the next one.
 func memoryTools(o Options) http.Handler {
 	servers := mcpserver.New(o.Version)

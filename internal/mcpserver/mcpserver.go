@@ -31,7 +31,7 @@ type Server struct {
 	schemas *mcp.SchemaCache
 }
 
-// New makes a Server of a version of the program, which clients are told.
+// New makes a Server. Clients see the version of the program.
 func New(version string) *Server { return &Server{version: version, schemas: mcp.NewSchemaCache()} }
 
 // instructions are what a client may tell its model of the server.
@@ -73,14 +73,14 @@ func addTool[In, Out any](s *mcp.Server, t *mcp.Tool, call func(context.Context,
 	mcp.AddTool(s, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := call(ctx, in)
 		if err != nil {
-			return nil, out, told(t.Name, err)
+			return nil, out, readable(t.Name, err)
 		}
 		return nil, out, nil
 	})
 }
 
-// told is an error of the API as a model reads it: what was wrong with which field, else why the call failed.
-func told(tool string, err error) error {
+// readable is an error of the API in words for a model: what is wrong with which field, else why the call failed.
+func readable(tool string, err error) error {
 	st, ok := status.FromError(err)
 	if !ok {
 		return fmt.Errorf("%s: %w", tool, err)

@@ -175,7 +175,7 @@ func (t tools) getContext(ctx context.Context, _ *mcp.CallToolRequest, in getCon
 		Overrides: &memoryv1.ContextOverrides{BudgetTokens: &budget},
 	})
 	if err != nil {
-		return nil, contextOut{}, told("get_context", err)
+		return nil, contextOut{}, readable("get_context", err)
 	}
 	out := contextOut{Context: reply.GetRendering(), Tokens: reply.GetUsage().GetTokens(), Missing: missing(reply.GetDegraded())}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out.Context}}}, out, nil

@@ -52,7 +52,7 @@ func (r messageReader) Messages(ctx context.Context, q store.MessageQuery) ([]me
 			light.MaxBytes = bytes
 		}
 		found, err := r.store.Messages(ctx, light)
-		if err != nil || light == q || answers(found, q) {
+		if err != nil || light == q || isComplete(found, q) {
 			return found, err
 		}
 	}
@@ -62,8 +62,8 @@ func (r messageReader) Messages(ctx context.Context, q store.MessageQuery) ([]me
 	return r.store.Messages(ctx, q)
 }
 
-// answers reports whether a narrower query found all that q asks for: seqs have no gaps.
-func answers(found []memory.Message, q store.MessageQuery) bool {
+// isComplete reports whether a narrower query found all that q asks for: seqs have no gaps.
+func isComplete(found []memory.Message, q store.MessageQuery) bool {
 	if len(found) == 0 || len(found) >= q.Limit {
 		return true
 	}
