@@ -288,7 +288,7 @@ const lateWrites = time.Minute
 func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
-		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
+		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, LookAgain: a.runner.LookAgain,
 		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
 	if a.stores.file != nil {
@@ -386,8 +386,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	due := dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}
-	a.keeper = a.newKeeper(policies, due, meter)
+	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts}, meter)
 	return services, nil
 }
 

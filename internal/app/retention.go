@@ -20,9 +20,7 @@ import (
 type dueEraser struct {
 	store   store.PrimaryStore
 	sweeper *erasure.Sweeper
-	runner  service.Runner
 	facts   *service.FactEditor
-	secret  []byte
 }
 
 // EraseSession implements retention.Eraser.
@@ -46,24 +44,10 @@ func (e dueEraser) erase(ctx context.Context, key memory.SessionKey, start store
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "retention/%s/%d/%v", key, start.Kind, start.Seqs))
 	start.ID, start.Time = hex.EncodeToString(sum[:16]), e.store.Now().UTC().Truncate(time.Microsecond)
-	start.UserHash = memory.ErasureUserHash(e.secret, start.User)
-	begun, err := e.store.BeginErasure(ctx, start)
-	if memory.IsGone(err) {
+	if _, err = e.sweeper.Begin(ctx, start); memory.IsGone(err) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := e.sweeper.TakeFacts(ctx, start.User, begun); err != nil {
-		return err
-	}
-	look := "" // a session that ended leaves the user's weeks and months
-	if start.Kind == memory.EraseMessages {
-		look = start.SessionID
-	}
-	e.runner.LookAgain(start.User, look)
-	e.sweeper.Wake()
-	return nil
+	return err
 }
 
 // ForgetFacts implements retention.Eraser.

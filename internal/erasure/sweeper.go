@@ -45,6 +45,7 @@ type Store interface {
 	SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 	PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error)
+	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
 // Facts returns all facts of a user with the revision that they are of.
@@ -91,6 +92,9 @@ type Options struct {
 	// have of it. Neither may block.
 	Applied func(memory.UserRef)
 	Swept   func(memory.ScopeKey)
+	// LookAgain has the session's summaries and the user's weeks and months looked at, because what they are made of was erased; "" is
+	// no session. It must not block. Nil where nothing is written in the background.
+	LookAgain func(user memory.UserRef, sessionID string)
 	// Note has an erasure on disk outside of what is backed up, before the person is told of it; nil for nowhere. It may be called more
 	// than once for one.
 	Note func(ctx context.Context, e memory.Erasure) error

@@ -41,7 +41,7 @@ type portStore interface {
 func newPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
-		merging: merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, secret: o.FenceSecret},
+		merging: merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors},
 		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
