@@ -386,7 +386,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	a.keeper = a.newKeeper(policies, dueEraser{store: a.store, sweeper: a.sweeper, facts: services.Facts}, meter)
+	a.keeper = a.newKeeper(policies, services.Facts, meter)
 	return services, nil
 }
 
