@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
@@ -82,7 +83,7 @@ func NewKeeper(o Options) *Keeper {
 	})
 	k.loop = worker.NewLoop(worker.LoopOptions{
 		Work:    k.work,
-		Backoff: worker.Backoff{First: firstPause, Last: lastPause},
+		Backoff: backoff.Exponential{First: firstPause, Last: lastPause},
 		Failed: func(ctx context.Context, f worker.Failure) {
 			if f.InRow == 1 {
 				o.Log.WarnContext(ctx, "what is due cannot be erased: it is tried again", "error", f.Err)
