@@ -135,7 +135,7 @@ func foundProto(userID string, found recall.FactsFound) *memoryv1.SearchFactsRes
 // factScoreProto converts how a fact was scored.
 func factScoreProto(h recall.FactHit) *memoryv1.FactScore {
 	out := &memoryv1.FactScore{Score: h.Score, Relevance: h.Relevance, Significance: h.Significance, Recency: h.Recency}
-	for _, a := range h.Arms {
+	for _, a := range h.Retrievers {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})
 	}
 	return out
