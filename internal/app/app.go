@@ -311,7 +311,7 @@ func (a *App) erasedViews() (all []erasure.View) {
 	return all
 }
 
-// factsApplied tells what follows a change of a user's facts.
+// factsApplied wakes what follows a change of a user's facts.
 func (a *App) factsApplied(user memory.UserRef) {
 	a.embeddings.Wake()
 	for _, f := range a.feeders {
@@ -406,7 +406,7 @@ func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
 // maxQueries is how many queries may be embedded at once.
 const maxQueries = 64
 
-// background tells all that works on a session that it has something new.
+// background wakes all that works on a session when it has something new.
 type background struct {
 	*jobrunner.Runner
 	indexer *indexing.Indexer

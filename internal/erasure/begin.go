@@ -23,7 +23,7 @@ func (s *Sweeper) Begin(ctx context.Context, start store.ErasureStart) (memory.E
 	return begun, s.FollowUp(ctx, start.User.Session(start.SessionID), begun)
 }
 
-// FollowUp does what must be done after BeginErasure and before anybody is told of the erasure: it has it noted, takes away what erased
+// FollowUp does what must be done after BeginErasure and before its caller gets a reply: it has it noted, takes away what erased
 // messages taught, has the summaries looked at that are to be written anew, and wakes the sweeps. ref is what was erased, or what it was
 // erased of; it has no SessionID where that is a user or one of their weeks or months. Repeating it is harmless.
 func (s *Sweeper) FollowUp(ctx context.Context, ref memory.SessionRef, e memory.Erasure) error {
