@@ -14,8 +14,7 @@ import (
 
 // TakeFacts takes away what erased messages taught: facts that were stated nowhere else, and in the others that evidence with their
 // earlier revisions. It also has the erasure noted, whatever its kind. It must be called after BeginErasure and before the person gets
-// a reply.
-// Repeating it is harmless.
+// a reply. Repeating it is harmless.
 func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.Erasure) error {
 	if err := s.note(ctx, e); err != nil {
 		return err
