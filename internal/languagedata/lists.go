@@ -101,6 +101,16 @@ const (
 	Telling = "telling"
 )
 
+// Cues is the file of what a clause has whatever the language: a list for each cue of package factclassifier.
+const Cues = "cues"
+
+// Lists of how a statement names the person it is about, longest first.
+const (
+	SubjectBegins List = "subjects/begins" // lines: what begins a statement, and after a colon what takes its place
+	SubjectWithin List = "subjects/within" // lines: what stands within one, and what takes its place
+	SubjectClings List = "subjects/clings" // what begins a statement, of scripts in which words are not set apart
+)
+
 // Lists of how a message asks for what holds beyond it.
 const (
 	StandingMarks List = "requests/standing-marks"
