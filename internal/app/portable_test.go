@@ -97,9 +97,18 @@ func (h *harness) fillPortable(t *testing.T) {
 	}))(t)
 }
 
-// settled exports the user once background work has nothing left to do.
+// settled exports the user once background work has nothing left to do: everything is learnt and indexed, and what is written beside that,
+// summaries, has come and changes no more.
 func (h *harness) settled(t *testing.T, user string) string {
 	t.Helper()
+	for _, s := range must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: user, PageSize: 100}))(t).GetSessions() {
+		eventually(t, "what was said in "+s.GetSessionId()+" is learnt and indexed", func() bool {
+			return must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+				UserId: user, SessionId: s.GetSessionId(), Timeout: durationpb.New(time.Second),
+				Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_INDEXED},
+			}))(t).GetReached()
+		})
+	}
 	last, same := "", 0
 	eventually(t, "the end of background work", func() bool {
 		file, err := h.export(t, user)
