@@ -106,7 +106,7 @@ generate: ## the Go code of proto/, into api/, the page of settings, and the lic
 
 verify: ## what is committed is formatted, generated and linted
 	@if git grep -nE '^(<<<<<<<|>>>>>>>) '; then echo "a merge left its marks"; exit 1; fi
-	@out="$$(gofmt -l bench client cmd docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l bench client cmd deploy docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
 	@go run ./tools/licenses | diff -q - internal/licenses/THIRD_PARTY_NOTICES >/dev/null || \
 		{ echo "internal/licenses is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
