@@ -97,11 +97,12 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @
 lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
 	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
-generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
+generate: ## the Go code of proto/, into api/, the page of settings, the assembly of inner products, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
 	go run -C tools/gen ./openapi ../../proto/openapi.examples.yaml <api/openapi.yaml >api/openapi.new
 	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
+	go generate ./internal/dot
 	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
