@@ -360,6 +360,10 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Embedding: func() memory.Embedding {
+			version, _ := a.embeddings.Active()
+			return version
+		},
 		Sweeper:     a.sweeper,
 		Usage:       a.usage,
 		FenceSecret: secret,
