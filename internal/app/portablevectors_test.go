@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
@@ -117,7 +118,8 @@ func TestVectorsTravelWithAUser(t *testing.T) {
 			case embedded:
 			}
 			endpoint := newEmbedder(t)
-			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+			o := app.Options{LateWrites: 100 * time.Millisecond} // nothing is late here, and erasures are waited for
+			h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
 				c.EmbeddingBaseURL, c.EmbeddingModel = endpoint.URL(), "scripted"
 				if set != embedded {
 					c.MongoDBURI, c.MongoDBDatabase = config.Secret(corner.MongoDB), corner.Name

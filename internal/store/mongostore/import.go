@@ -62,7 +62,7 @@ func (im *imports) stage() {
 		im.sessions[i].body = d
 	}
 	for i := range im.slots {
-		d := im.slots[i].body.(jobDoc) //nolint:forcetypeassert // as add made it
+		d := im.slots[i].body.(jobDoc)                                                         //nolint:forcetypeassert // as add made it
 		d.Scope, d.Tenant, d.UserID = im.user.Scope, store.ImportTenant, string(im.user.Scope) // the id is of the life that it goes to
 		im.slots[i].body = d
 	}
