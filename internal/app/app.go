@@ -54,6 +54,8 @@ type Options struct {
 	Failpoints  func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
+	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
+	LateWrites time.Duration
 }
 
 // Feature is something that is on or off, with the reason.
@@ -77,6 +79,7 @@ type App struct {
 	feeders      []*views.Feeder // one for each view
 	verifier     *views.Verifier
 	sweeper      *erasure.Sweeper
+	lateWrites   time.Duration
 	keeper       *retention.Keeper
 	eraser       *service.Eraser
 	tenantEraser *erasure.Tenants
@@ -108,7 +111,10 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth}
+	a := &App{
+		cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth,
+		lateWrites: cmp.Or(o.LateWrites, lateWrites),
+	}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -152,7 +158,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	}
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{
-			Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Store: a.store, Turns: a.embeddings, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 			Busy: func() bool { return a.server.Busy() },
 		},
 	)
@@ -209,7 +215,7 @@ const longestWait = 2 * time.Second
 // maxWaiting is how many calls of a tenant wait for their turn: about what is served within longestWait.
 const maxWaiting = 200
 
-// analyzer makes the documents of messages, for the index and for what is not in it yet.
+// analyzer makes the documents of messages that are not in the index yet.
 func (a *App) analyzer() indexing.Contained {
 	return indexing.Contained{Analyzer: a.embeddings, Log: a.log}
 }
@@ -270,6 +276,7 @@ func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Opt
 		Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
+		Reindex: a.indexer.Retry,
 		Now:     a.store.Now,
 	}
 	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {
@@ -287,7 +294,7 @@ const lateWrites = time.Minute
 
 func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
-		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
+		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: a.lateWrites,
 		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
 		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
@@ -354,6 +361,10 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Embedding: func() memory.Embedding {
+			version, _ := a.embeddings.Active()
+			return version
+		},
 		Sweeper:     a.sweeper,
 		Usage:       a.usage,
 		FenceSecret: secret,
