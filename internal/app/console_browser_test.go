@@ -2,12 +2,14 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -91,4 +93,46 @@ func (saw browsed) check(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkTheConsolesFirstPaint opens pages of a user with 10,000 messages and 10,000 facts in Chromium, and reports the milliseconds to
+// the first contentful paint: of each page the median of five.
+func BenchmarkTheConsolesFirstPaint(b *testing.B) {
+	tools, chromium := clientTools(b)
+	h := startOn(b, filepath.Join(b.TempDir(), "strata.db"), func(*config.Config) {})
+	facts, g := memoryv1.NewFactServiceClient(h.conn), errgroup.Group{}
+	g.SetLimit(16)
+	for i := range 10_000 {
+		if i%100 == 0 {
+			turn := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s1", Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE}
+			for j := range 100 {
+				turn.Messages = append(turn.Messages, user("", fmt.Sprintf("Message %d: the beans by the wall want water every %d days.", i+j, j)))
+			}
+			g.Go(func() error { _, err := h.Record(h.ctx, turn); return err })
+		}
+		g.Go(func() error {
+			_, err := facts.CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{
+				UserId: "ada", Text: fmt.Sprintf("Has planted bean number %d by the wall.", i), Category: memoryv1.Category_CATEGORY_OTHER, Significance: 5,
+			}})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	page := func(name string) string { return "http://" + h.conn.Target() + "/console/" + name }
+	given, err := json.Marshal(map[string]any{"runs": 5, "pages": map[string]string{
+		"sessions": page("sessions?user=ada"), "transcript": page("transcript?user=ada&session=s1"), "facts": page("facts?user=ada"), "summaries": page("summaries?user=ada"),
+		"jobs": page("jobs?user=ada"), "context": page("context?user=ada&session=s1"),
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		medians := map[string]float64{}
+		printed(b, append(os.Environ(), "STRATA_CONSOLE="+string(given), "STRATA_CHROMIUM="+chromium), &medians, "node", filepath.Join(tools, "paint.mjs"))
+		for name, ms := range medians {
+			b.ReportMetric(ms, "ms/"+name)
+		}
+	}
 }

@@ -390,7 +390,7 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 	t.Run("after a logout the cookie of before opens nothing", func(t *testing.T) {
 		v, thief := visit(t, h), visit(t, h)
 		v.login(t, ofAda.GetToken())
-		thief.Jar.SetCookies(must(url.Parse(v.base + "/"))(t), v.Jar.Cookies(must(url.Parse(v.base))(t)))
+		thief.Jar.SetCookies(must(url.Parse(v.base+"/"))(t), v.Jar.Cookies(must(url.Parse(v.base))(t)))
 		thief.get(t, "/transcript", "user", "ada", "session", "s1").has(t, http.StatusOK, "canary of ada")
 		v.post(t, v.get(t, "/users"), "/logout").has(t, http.StatusOK, `type="password"`)
 		thief.get(t, "/transcript", "user", "ada", "session", "s1").has(t, http.StatusOK, `type="password"`).hasNot(t, "canary of ada")
