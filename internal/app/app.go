@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"time"
 	_ "time/tzdata" // users' timezones are known on machines without a database of them
 
@@ -94,6 +96,7 @@ type App struct {
 	limits       limiting
 	access       *service.Access
 	audit        *audit.Trail // nil while the audit is off
+	secret       []byte       // the primary store's, for what only its servers may make
 	firstKey     string       // the token of the key that this start made; "" for none
 	server       *server.Server
 	listener     net.Listener
@@ -203,8 +206,13 @@ func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error
 	if len(hosts) == 0 && !a.cfg.Insecure && a.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
 		hosts = httpapi.LoopbackHosts()
 	}
+	var pages *httpapi.Console
+	if a.cfg.Console {
+		pages = &httpapi.Console{Secret: a.secret, Now: time.Now, Profiles: slices.Sorted(maps.Keys(a.cfg.Profiles))}
+	}
 	return httpapi.New(httpapi.Options{
-		GRPC: grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
+		Console: pages,
+		GRPC:    grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
 }
@@ -353,6 +361,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	if err != nil {
 		return service.Services{}, err
 	}
+	a.secret = secret
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)

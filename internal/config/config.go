@@ -39,6 +39,7 @@ type Config struct {
 	BootstrapKey   bool          `name:"bootstrap-key" default:"false" help:"Make a key of an admin at the start, where there is no key yet, and print its token once."`
 	Insecure       bool          `name:"insecure" default:"false" help:"Allow listening beyond loopback without authentication: everybody who reaches the port reads and writes everything. Metrics have none, whatever auth says."`
 	Reflection     bool          `name:"reflection" default:"true" negatable:"" help:"Answer gRPC reflection, so that grpcurl works without the proto files."`
+	Console        bool          `name:"console" default:"true" negatable:"" help:"Serve the console, pages for people, at /console on the same port and behind the same credentials."`
 	LogLevel       string        `name:"log-level" default:"info" enum:"debug,info,warn,error" help:"The least severity that is logged: debug, info, warn or error."`
 	LogFormat      string        `name:"log-format" default:"auto" enum:"auto,text,json" help:"How log lines look: text, json, or auto (text on a terminal, else json)."`
 	RequestTimeout time.Duration `name:"request-timeout" default:"10s" placeholder:"DURATION" help:"The longest a call may take, 100ms to 10m. A shorter deadline of the client wins."`

@@ -60,10 +60,46 @@ func (g Guard) around(next http.Handler) http.Handler {
 	return shared.Handler(guarded)
 }
 
+// aroundPages guards pages that people look at. Their forms say where they come from, and only those of the pages themselves are
+// taken; other sites may link to a page, which browsers then load without its session.
+func (g Guard) aroundPages(next http.Handler) http.Handler {
+	own := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.isHost(r.Host) {
+			refuse(w, codes.PermissionDenied, foreignHost)
+			return
+		}
+		if err := own.Check(r); err != nil {
+			refuse(w, codes.PermissionDenied, "a form of another site may not be sent here")
+			return
+		}
+		site, isPage := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest") == "document"
+		if (site == "cross-site" || site == "same-site") && !isPage {
+			refuse(w, codes.PermissionDenied, "a page of another site may not load this")
+			return
+		}
+		if r.Method == http.MethodPost && !isForm(r) {
+			writeStatus(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, "content-type must be "+formType)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+const (
+	formType    = "application/x-www-form-urlencoded"
+	foreignHost = "the host is none by which this server is called: set http-hosts, or call it by its address"
+)
+
+func isForm(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == formType
+}
+
 // refuses says why a request is not served.
 func (g Guard) refuses(r *http.Request, shared *cors.Cors) (message string, ok bool) {
 	if !g.isHost(r.Host) {
-		return "the host is none by which this server is called: set http-hosts, or call it by its address", true
+		return foreignHost, true
 	}
 	invited := len(g.Origins) > 0 && shared.OriginAllowed(r)
 	if r.Header.Get("Origin") != "" && !invited {

@@ -1,18 +1,21 @@
 // Package httpapi serves the API over HTTP to who does not speak gRPC: REST with JSON by the paths of the proto files, Connect,
-// gRPC-Web, and the Model Context Protocol, all translated to calls of the gRPC server, so that its interceptors and limits hold for
-// every one of them.
+// gRPC-Web, the Model Context Protocol and the pages of the console, all translated to calls of the gRPC server, so that its
+// interceptors and limits hold for every one of them.
 package httpapi
 
 import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/vanguard"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/stratamem/strata/api"
+	"github.com/stratamem/strata/internal/console"
 )
 
 // Limits of a request's body. The first holds for all but the import of a user, whose file has no limit; JSON of a message that the
@@ -37,6 +40,14 @@ type Options struct {
 	Guard    Guard
 	Version  string        // of the program, which clients of MCP are told
 	Patience time.Duration // how long a client may send nothing of a body, or take nothing of a reply
+	Console  *Console      // nil for no console
+}
+
+// Console is what the console needs beside the API: see console.Options.
+type Console struct {
+	Secret   []byte
+	Now      func() time.Time
+	Profiles []string
 }
 
 // New makes the handler of all HTTP requests.
@@ -67,7 +78,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /readyz", ready(o.Ready))
 	mux.HandleFunc("GET /openapi.yaml", document)
 	calls, tools := bounded(o, files(o, transcoder)), bounded(o, memoryTools(o))
-	return o.Guard.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	served := o.Guard.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path { // the mux cleans paths, and would redirect those whose ids hold dots and slashes
 		case "/healthz", "/readyz", "/openapi.yaml":
 			mux.ServeHTTP(w, r)
@@ -76,7 +87,30 @@ func New(o Options) (http.Handler, error) {
 		default:
 			calls.ServeHTTP(w, r)
 		}
-	})), nil
+	}))
+	if o.Console == nil {
+		return served, nil
+	}
+	return withConsole(o, served)
+}
+
+// withConsole serves the console's paths, and has next serve all others.
+func withConsole(o Options, next http.Handler) (http.Handler, error) {
+	pages, err := console.New(console.Options{
+		API:    func(r *http.Request) grpc.ClientConnInterface { return caller{grpc: o.GRPC, from: r} },
+		Secret: o.Console.Secret, Now: o.Console.Now, Profiles: o.Console.Profiles,
+	})
+	if err != nil {
+		return nil, err
+	}
+	guarded := o.Guard.aroundPages(bounded(o, pages))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == console.Path || strings.HasPrefix(r.URL.Path, console.Path+"/") {
+			guarded.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}), nil
 }
 
 func ready(check func(context.Context) error) http.HandlerFunc {
