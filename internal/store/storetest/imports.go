@@ -225,7 +225,7 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 			t.Errorf("messages of the import wait for the search index: %v", users)
 		}
 		failing(t)(nil, s.PublishImport(t.Context(), store.ImportEnd{User: came.user, Time: minute(100)}))
-		vectors, err := s.FactVectors(t.Context(), carol, v, 0)
+		vectors, err := s.FactVectors(t.Context(), store.FactVectorQuery{User: carol, Version: v})
 		failing(t)(nil, err)
 		wantEqual(t, len(vectors), came.facts)
 		var lacking []string
@@ -252,7 +252,7 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		failing(t)(nil, err)
 		wantEqual(t, left, messages)
 		published(t, s, file, carol, importScope)
-		vectors, err := s.FactVectors(t.Context(), carol, v, 0)
+		vectors, err := s.FactVectors(t.Context(), store.FactVectorQuery{User: carol, Version: v})
 		failing(t)(nil, err)
 		wantEqual(t, vectors, []store.FactVector(nil))
 	})
