@@ -24,8 +24,9 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
 
-// A user's file goes over HTTP as it is, and not as JSON of its pieces: GET /v1/users/{user_id}/export returns it, with
-// its vectors where ?vectors=true says so, and POST /v1/users:import takes it, with ?user_id= for another id than that of the file, and ?on_conflict= for a user who is there.
+// A user's file goes over HTTP as it is, and not as JSON of its pieces: GET /v1/users/{user_id}/export returns it, with its vectors where
+// ?vectors=true says so, and POST /v1/users:import takes it, with ?user_id= for another id than that of the file, and ?on_conflict= for
+// a user who is there.
 const (
 	exportSuffix = "/export"
 	usersPrefix  = "/v1/users/"

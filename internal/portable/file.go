@@ -246,8 +246,8 @@ func (r *Reader) next() (Line, error) {
 // members is how many fields are set.
 func (l *Line) members() (n int) {
 	for _, set := range []bool{
-		l.Header != nil, l.User != nil, l.Embedding != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil, l.Fact != nil,
-		l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
+		l.Header != nil, l.User != nil, l.Embedding != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil,
+		l.Fact != nil, l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
 	} {
 		if set {
 			n++
