@@ -53,7 +53,12 @@ func TestWords(t *testing.T) {
 	})
 	t.Run("the language is the chosen one, else the browser's, else English", func(t *testing.T) {
 		for _, ask := range []struct{ cookie, header, want string }{
-			{"", "", "en"}, {"", "ko-KR,ko;q=0.9,en;q=0.5", "ko"}, {"en", "ko", "en"}, {"ko", "en", "ko"}, {"xx", "de, ko;q=0.5", "ko"}, {"", "de", "en"},
+			{"", "", "en"},
+			{"", "ko-KR,ko;q=0.9,en;q=0.5", "ko"},
+			{"en", "ko", "en"},
+			{"ko", "en", "ko"},
+			{"xx", "de, ko;q=0.5", "ko"},
+			{"", "de", "en"},
 			{"", ";;;", "en"},
 		} {
 			r := httptest.NewRequest(http.MethodGet, "/console", nil)

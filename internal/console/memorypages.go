@@ -41,7 +41,9 @@ func (v *visit) showSessions() error {
 	if err != nil {
 		return err
 	}
-	list, err := v.api.memory.ListSessions(v.ctx(), &memoryv1.ListSessionsRequest{UserId: p.User, PageSize: rowsOfList, PageToken: v.argument("page")})
+	list, err := v.api.memory.ListSessions(v.ctx(), &memoryv1.ListSessionsRequest{
+		UserId: p.User, PageSize: rowsOfList, PageToken: v.argument("page"),
+	})
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,8 @@ func (v *visit) showFact() error {
 		return err
 	}
 	p.Data = factData{
-		Fact: reply.GetFact(), Revisions: history.GetRevisions(), Categories: categories(), TagLine: strings.Join(reply.GetFact().GetTags(), ", "),
+		Fact: reply.GetFact(), Revisions: history.GetRevisions(), Categories: categories(),
+		TagLine: strings.Join(reply.GetFact().GetTags(), ", "),
 	}
 	return v.show("fact.html", p)
 }

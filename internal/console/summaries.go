@@ -49,10 +49,9 @@ func (v *visit) showSummaries() error {
 		}
 		read[kind], next = reply.GetSummaries(), reply.GetNextPageToken()
 	}
-	p.Data = summariesData{
-		Months: tree(read[memoryv1.SummaryKind_SUMMARY_KIND_MONTH], read[memoryv1.SummaryKind_SUMMARY_KIND_WEEK], read[memoryv1.SummaryKind_SUMMARY_KIND_SESSION], zone),
-		Next:   next, Zone: zone.String(),
-	}
+	months, weeks := read[memoryv1.SummaryKind_SUMMARY_KIND_MONTH], read[memoryv1.SummaryKind_SUMMARY_KIND_WEEK]
+	sessions := read[memoryv1.SummaryKind_SUMMARY_KIND_SESSION]
+	p.Data = summariesData{Months: tree(months, weeks, sessions, zone), Next: next, Zone: zone.String()}
 	return v.show("summaries.html", p)
 }
 

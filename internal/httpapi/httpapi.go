@@ -1,6 +1,6 @@
 // Package httpapi serves the API over HTTP to who does not speak gRPC: REST with JSON by the paths of the proto files, Connect,
-// gRPC-Web, the Model Context Protocol and the pages of the console, all translated to calls of the gRPC server, so that its interceptors and limits hold for
-// every one of them.
+// gRPC-Web, the Model Context Protocol and the pages of the console, all translated to calls of the gRPC server, so that its
+// interceptors and limits hold for every one of them.
 package httpapi
 
 import (
