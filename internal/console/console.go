@@ -276,7 +276,10 @@ func (p page) With(data any) page {
 func (v *visit) show(name string, p page) error { return v.showAs(http.StatusOK, name, p) }
 
 func (v *visit) showAs(code int, name string, p page) error {
-	p.words, p.Form, p.Here = v.words, v.sessions.formToken(v.session), v.here()
+	p.words, p.Form = v.words, v.sessions.formToken(v.session)
+	if p.Here == "" {
+		p.Here = v.here()
+	}
 	p.LoggedIn, p.Languages = v.session.Token != "", v.Console.words.languages
 	if done := "done." + v.r.URL.Query().Get("done"); v.words.of(done) != done {
 		p.Done = v.words.of(done)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -85,6 +86,7 @@ func (v *visit) explore(p page, data contextData) error {
 		return err
 	}
 	data.Sessions, data.Profiles = list.GetSessions(), v.Profiles
+	p.Here = address("context", url.Values{"user": {p.User}, "session": {p.Session}})
 	p.Data = data
 	return v.show("context.html", p)
 }
