@@ -158,7 +158,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	}
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{
-			Store: a.store, Turns: a.analyzer(), Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Store: a.store, Turns: a.embeddings, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 			Busy: func() bool { return a.server.Busy() },
 		},
 	)
@@ -238,7 +238,7 @@ const longestWait = 2 * time.Second
 // maxWaiting is how many calls of a tenant wait for their turn: about what is served within longestWait.
 const maxWaiting = 200
 
-// analyzer makes the documents of messages, for the index and for what is not in it yet.
+// analyzer makes the documents of messages that are not in the index yet.
 func (a *App) analyzer() indexing.Contained {
 	return indexing.Contained{Analyzer: a.embeddings, Log: a.log}
 }
@@ -299,6 +299,7 @@ func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Opt
 		Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
+		Reindex: a.indexer.Retry,
 		Now:     a.store.Now,
 	}
 	if a.cfg.SummaryModel == "" && a.cfg.ExtractionModel == "" {

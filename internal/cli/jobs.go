@@ -18,7 +18,7 @@ type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" help:"List jobs that are not done, the latest first."`
 	Show   jobsShowCmd   `cmd:"" aliases:"get" help:"Show a job; of an erasure its receipt. It can wait until the job is done."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Give a job that waits or is parked a new try, or all parked ones."`
-	Skip   jobsSkipCmd   `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages."`
+	Skip   jobsSkipCmd   `cmd:"" help:"End an extraction that is not done: nothing is learnt from its messages. Of a message that cannot be indexed: it stays unfound."`
 	Revert jobsRevertCmd `cmd:"" help:"Take back what an applied extraction did to the user's facts."`
 	Wait   jobsWaitCmd   `cmd:"" help:"Wait until a session's work has come as far as asked."`
 }
@@ -29,7 +29,7 @@ const maxJobs = 500
 type jobsListCmd struct {
 	User    string   `help:"Only of this user."`
 	Session string   `short:"s" help:"Only of this session; needs --user."`
-	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,reembed,reindex,verify,erase" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
+	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,index,reembed,reindex,verify,erase" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
 	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted,replaced" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
 	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
 }

@@ -51,7 +51,7 @@ func (c *serveCmd) Run(r *run) error {
 		return err
 	}
 	log := newLog(cfg.Config, r.env)
-	tuneCollector(r.env)
+	defer tuneCollector(r.env, cfg.Config)()
 	limitMemory(r.env, memlimit.FromCgroup, log)
 	processors := tuneScheduler(r.env)
 	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: log, Version: r.env.version(), Processors: processors})
@@ -65,17 +65,6 @@ func (c *serveCmd) Run(r *run) error {
 	}
 	fmt.Fprintln(r.env.Stdout, "stopped: everything acknowledged is stored")
 	return nil
-}
-
-// collectorPercent trades memory for speed: at Go's default of 100 a busy server spent a sixth more time for each
-// Record, and an idle one holds little that could double.
-const collectorPercent = 200
-
-// tuneCollector sets the garbage collector unless the operator did.
-func tuneCollector(env Env) {
-	if !isSet(env, "GOGC") {
-		debug.SetGCPercent(collectorPercent)
-	}
 }
 
 // tuneScheduler gives the Go scheduler more threads than there are processors, unless the operator set their number, and

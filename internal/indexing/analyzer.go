@@ -12,32 +12,46 @@ import (
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets
 // a document without words: it is shown and read like any other, but not found, until another version of the analyzer has it
-// indexed again. Without that it would be tried at each look, and keep its user's other messages from being found.
+// indexed again: see Indexer.Retry. Without that it would be tried at each look, and keep its user's other messages from being
+// found.
 type Contained struct {
 	Analyzer
 	Log *slog.Logger
 }
 
 // Analyze implements Analyzer.
-func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
-	err = safegroup.Contain(func() (err error) {
-		docs, version, err = a.Analyzer.Analyze(ctx, messages)
+func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+	all, err := a.documents(ctx, messages)
+	if err != nil {
+		return nil, 0, err
+	}
+	docs, version := all.together()
+	return docs, version, nil
+}
+
+// documents makes those of the messages, and names the messages whose analysis panicked.
+func (a Contained) documents(ctx context.Context, messages []memory.PlacedMessage) (all documents, err error) {
+	err = safegroup.Contain(func() error {
+		docs, version, err := a.Analyzer.Analyze(ctx, messages)
+		if err == nil {
+			all.add(documents{docs: docs, versions: []int{version}})
+		}
 		return err
 	})
-	if !safegroup.IsPanic(err) {
-		return docs, version, err
+	if safegroup.IsPanic(err) {
+		return a.alone(ctx, messages)
 	}
-	return a.alone(ctx, messages)
+	return all, err
 }
 
 // alone analyses each message by itself.
-func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (documents, error) {
 	var all documents
 	for i, m := range messages {
 		err := safegroup.Contain(func() error {
 			one, version, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
 			if err == nil {
-				all.add(one, version)
+				all.add(documents{docs: one, versions: []int{version}})
 			}
 			return err
 		})
@@ -46,24 +60,28 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 			a.Log.ErrorContext(ctx, "a message cannot be taken apart: it is kept and shown, but not found by its words",
 				"session", m.Session, "seq", m.Seq, "error", err)
 			all.docs = append(all.docs, rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()})
+			all.without = append(all.without, m.Place)
 		case err != nil:
-			return nil, 0, err
+			return documents{}, err
 		}
 	}
-	docs, version := all.together()
-	return docs, version, nil
+	return all, nil
 }
 
 // documents are those of several calls of Analyze, each with a version of its vectors.
 type documents struct {
 	docs     []rank.Doc
-	versions []int // those that differ
+	versions []int          // those that differ
+	without  []memory.Place // of messages whose analysis panicked: their documents are without words
 }
 
-func (d *documents) add(docs []rank.Doc, version int) {
-	d.docs = append(d.docs, docs...)
-	if !slices.Contains(d.versions, version) {
-		d.versions = append(d.versions, version)
+func (d *documents) add(more documents) {
+	d.docs = append(d.docs, more.docs...)
+	d.without = append(d.without, more.without...)
+	for _, v := range more.versions {
+		if !slices.Contains(d.versions, v) {
+			d.versions = append(d.versions, v)
+		}
 	}
 }
 

@@ -23,8 +23,9 @@ import (
 
 // Indexer writes recorded messages into their users' search indexes and merges the segments.
 type Indexer struct {
-	store      store.SearchIndex
-	turns      Analyzer
+	store      Store
+	turns      Contained
+	owner      string
 	log        *slog.Logger
 	failpoints func(point string)
 	now        func() time.Time
@@ -47,10 +48,19 @@ type Analyzer interface {
 	Wake()
 }
 
+// Store is what an Indexer reads and writes of the primary store.
+type Store interface {
+	store.SearchIndex
+	OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, error)
+	FailJob(ctx context.Context, p store.JobFailure) (memory.Job, error)
+}
+
 // IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
 type IndexerOptions struct {
-	Store store.SearchIndex
-	Turns Analyzer
+	Store Store
+	Turns Analyzer // a message for which it panics is indexed without words, and parked as a job
+	// Owner names this process in leases of jobs, as jobrunner.RunnerOptions does.
+	Owner string
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record
 	// writes, and recall reads unindexed messages all the same. 1 s when 0.
 	Delay time.Duration
@@ -86,7 +96,7 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		o.Now = time.Now
 	}
 	x := &Indexer{
-		now: o.Now, busy: o.Busy, store: o.Store, turns: o.Turns, log: o.Log, failpoints: o.Failpoints,
+		now: o.Now, busy: o.Busy, store: o.Store, turns: Contained{o.Turns, o.Log}, owner: o.Owner, log: o.Log, failpoints: o.Failpoints,
 		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
@@ -198,11 +208,14 @@ func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.
 	if len(turns) == 0 {
 		return false, nil
 	}
-	w, err := x.segment(ctx, user, turns, rests)
+	w, without, err := x.segment(ctx, user, turns, rests)
 	if err != nil {
 		return false, err
 	}
-	err = x.put(ctx, w)
+	err = x.park(ctx, w, without) // first: once the turns are marked as indexed nobody looks at them again
+	if err == nil {
+		err = x.put(ctx, w)
+	}
 	if memory.IsGone(err) {
 		return true, nil // whoever came back under the id may have turns of his own
 	}
@@ -246,13 +259,66 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 	return nil
 }
 
-// segment analyses turns of one user. Turns without recallable messages only have their marks cleared.
+// park makes a parked job of each message whose analysis panicked, unless a person skipped it. Doing it again changes nothing but
+// the count of its attempts.
+func (x *Indexer) park(ctx context.Context, w store.SegmentWrite, messages []memory.Place) error {
+	for _, m := range messages {
+		job, err := x.openJob(ctx, w, m)
+		if err == nil && !job.State.IsFinal() {
+			now := x.stored()
+			_, err = x.store.FailJob(ctx, store.JobFailure{
+				JobRef: store.JobRef{User: w.User, ID: job.ID()}, Attempts: job.Attempts + 1, NotBefore: now, Reason: store.ReasonAnalysis,
+				Park: true, Time: now,
+			})
+		}
+		if err != nil && memory.ReasonOf(err) != memory.ReasonJobNotFound {
+			return fmt.Errorf("park a message that cannot be indexed: %w", err)
+		}
+	}
+	return nil
+}
+
+// parkingLease is how long a job that is being parked belongs to this process. If that ends first, the job is tried after it.
+const parkingLease = time.Minute
+
+// openJob returns the job of a message. One that was applied, because the message could be analysed for a while, has a successor.
+func (x *Indexer) openJob(ctx context.Context, w store.SegmentWrite, m memory.Place) (job memory.Job, err error) {
+	key := memory.JobKey{Scope: w.Scope, Session: m.Session, Kind: memory.JobIndex, From: m.Seq}
+	for job.State = memory.JobApplied; err == nil && job.State == memory.JobApplied; {
+		key.Generation++
+		now := x.stored()
+		job, err = x.store.OpenJob(ctx, store.JobOpening{
+			JobKey: key, User: w.User, To: m.Seq, Owner: x.owner, Until: now.Add(parkingLease), Time: now,
+		})
+	}
+	return job, err
+}
+
+// Retry analyses a message that could not be analysed when it was indexed. Where that succeeds, the user's messages are indexed
+// again, it among them; a panic is an error of package safegroup.
+func (x *Indexer) Retry(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) error {
+	err := safegroup.Contain(func() error {
+		_, _, err := x.turns.Analyzer.Analyze(ctx, []memory.PlacedMessage{m})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("analyse a message again: %w", err)
+	}
+	if _, err := x.store.RetireSegments(ctx, store.RetireQuery{User: &user}); err != nil {
+		return fmt.Errorf("have messages indexed again: %w", err)
+	}
+	x.Nudge(user)
+	return nil
+}
+
+// segment analyses turns of one user, and returns the places of messages whose analysis panicked. Turns without recallable messages
+// only have their marks cleared.
 func (x *Indexer) segment(
 	ctx context.Context,
 	user memory.UserRef,
 	turns []store.Turn,
 	rests *worker.Rests,
-) (store.SegmentWrite, error) {
+) (store.SegmentWrite, []memory.Place, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
 	var messages []memory.PlacedMessage
 	for _, t := range turns {
@@ -265,32 +331,31 @@ func (x *Indexer) segment(
 	}
 	w.Messages = len(messages)
 	if len(messages) == 0 {
-		return w, nil
+		return w, nil, nil
 	}
-	docs, version, err := x.analyze(ctx, messages, rests)
+	all, err := x.analyze(ctx, messages, rests)
 	if err != nil {
-		return w, fmt.Errorf("analyse messages to be indexed: %w", err)
+		return w, nil, fmt.Errorf("analyse messages to be indexed: %w", err)
 	}
+	docs, version := all.together()
 	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
-	return w, nil
+	return w, all.without, nil
 }
 
 // analyze makes the documents of messages, a few messages at a time.
-func (x *Indexer) analyze(ctx context.Context, messages []memory.PlacedMessage, rests *worker.Rests) ([]rank.Doc, int, error) {
-	var all documents
+func (x *Indexer) analyze(ctx context.Context, messages []memory.PlacedMessage, rests *worker.Rests) (all documents, err error) {
 	for len(messages) > 0 {
 		n := pieceOf(messages)
-		docs, version, err := x.turns.Analyze(ctx, messages[:n])
+		some, err := x.turns.documents(ctx, messages[:n])
 		if err != nil {
-			return nil, 0, err
+			return documents{}, err
 		}
-		all.add(docs, version)
+		all.add(some)
 		if messages = messages[n:]; len(messages) > 0 {
 			rests.Between(ctx)
 		}
 	}
-	docs, version := all.together()
-	return docs, version, nil
+	return all, nil
 }
 
 // maxPieceBytes is what is analysed without a rest: some milliseconds.
@@ -351,8 +416,11 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 	return nil
 }
 
+// stored is the time as stores keep it.
+func (x *Indexer) stored() time.Time { return x.now().UTC().Truncate(time.Microsecond) }
+
 func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
-	w.Time = x.now().UTC().Truncate(time.Microsecond)
+	w.Time = x.stored()
 	x.failpoints(FailpointBeforeIndex)
 	if _, err := x.store.PutSegment(ctx, w); err != nil {
 		return err

@@ -24,6 +24,8 @@ const (
 	outcomeSplit    = "split"
 	outcomeRetried  = "retried"
 	outcomeEmpty    = "empty"
+	// outcomeReindexed is that of a JobIndex whose message could be analysed.
+	outcomeReindexed = "reindexed"
 )
 
 // Reasons of failures beside the classes of package llm, the refusals of package summary and extract.RejectMalformed.

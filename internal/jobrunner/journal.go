@@ -79,7 +79,10 @@ func (j *journal) readyAt(job memory.Job) time.Time {
 	if job.Owner != j.o.Owner && store.Runs(job.LeaseUntil, now, store.LongestLease) && job.LeaseUntil.After(at) {
 		at = job.LeaseUntil
 	}
-	if paused := j.models.pausedFor(job.User.Tenant, job.Kind); job.State == memory.JobOpen && paused.After(at) {
+	if job.State != memory.JobOpen || job.Kind == memory.JobIndex { // no model is asked
+		return at
+	}
+	if paused := j.models.pausedFor(job.User.Tenant, job.Kind); paused.After(at) {
 		at = paused
 	}
 	return at
@@ -104,13 +107,18 @@ func (j *journal) answer(ctx context.Context, job memory.Job, document any, usag
 
 // finishEmpty ends a job for which no model need be asked and that changes nothing.
 func (j *journal) finishEmpty(ctx context.Context, job memory.Job) error {
+	return j.finish(ctx, job, outcomeEmpty)
+}
+
+// finish ends a job without an effect in the journal.
+func (j *journal) finish(ctx context.Context, job memory.Job, outcome string) error {
 	_, err := j.o.Store.FinishJob(context.WithoutCancel(ctx), store.JobFinish{
-		JobRef: jobRef(job), State: memory.JobApplied, Reason: outcomeEmpty, Time: j.now(),
+		JobRef: jobRef(job), State: memory.JobApplied, Reason: outcome, Time: j.now(),
 	})
 	if err != nil {
 		return fmt.Errorf("finish a slot: %w", err)
 	}
-	j.o.Meter.JobDone(job.Kind, outcomeEmpty)
+	j.o.Meter.JobDone(job.Kind, outcome)
 	return nil
 }
 

@@ -53,6 +53,8 @@ type RunnerOptions struct {
 	Owner string
 	// Applied is called after facts of a user changed; nil for nobody. It must not block.
 	Applied func(memory.UserRef)
+	// Reindex analyses a message of a JobIndex again, and has it indexed where that succeeds.
+	Reindex func(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) error
 	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
 	Failpoints func(point string)
 
@@ -153,7 +155,23 @@ func (r *Runner) LookAgain(user memory.UserRef, sessionID string) {
 // next run; what was answered is still applied.
 func (r *Runner) Run(ctx context.Context) error {
 	defer func() { _ = r.running.Wait() }() // its members return no error
+	r.journal.logError(ctx, "try messages again that could not be indexed", r.retryIndex(ctx))
 	return r.loop.Run(ctx)
+}
+
+// retryIndex has parked jobs of messages that could not be indexed tried again: another version of the program may be able to.
+func (r *Runner) retryIndex(ctx context.Context) error {
+	now := r.journal.now()
+	jobs, err := r.o.Store.ParkedJobs(ctx, store.ParkedQuery{Reason: store.ReasonAnalysis, Before: now, Limit: maxParked})
+	if err != nil {
+		return fmt.Errorf("look for them: %w", err)
+	}
+	for _, job := range jobs {
+		if err := r.unpark(ctx, job, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxSweep is how many sessions, and how many users, one sweep takes up.
@@ -212,18 +230,26 @@ func (r *Runner) retryParked(ctx context.Context, now time.Time) error {
 			continue
 		}
 		tried++
-		_, err := r.o.Store.RetryJob(ctx, store.JobRetry{JobRef: jobRef(job), Again: true, Time: now})
-		if memory.ReasonOf(err) == memory.ReasonJobNotParked || memory.IsGone(err) {
-			continue // another process was faster
+		if err := r.unpark(ctx, job, now); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("try a parked job again: %w", err)
-		}
-		r.o.Meter.JobDone(job.Kind, outcomeUnparked)
-		r.mu.Lock()
-		r.queue.runAt(job.User.Session(job.SessionID), now, request{thorough: true})
-		r.mu.Unlock()
 	}
+	return nil
+}
+
+// unpark has a parked job tried again now.
+func (r *Runner) unpark(ctx context.Context, job memory.Job, now time.Time) error {
+	_, err := r.o.Store.RetryJob(ctx, store.JobRetry{JobRef: jobRef(job), Again: true, Time: now})
+	if memory.ReasonOf(err) == memory.ReasonJobNotParked || memory.IsGone(err) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return fmt.Errorf("try a parked job again: %w", err)
+	}
+	r.o.Meter.JobDone(job.Kind, outcomeUnparked)
+	r.mu.Lock()
+	r.queue.runAt(job.User.Session(job.SessionID), now, request{thorough: true})
+	r.mu.Unlock()
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -142,6 +143,8 @@ func (r *sessionRun) advance(ctx context.Context, job memory.Job) error {
 	}
 	job = asAsked(job, prompt)
 	switch {
+	case job.State == memory.JobOpen && job.Kind == memory.JobIndex:
+		return r.reindex(ctx, job)
 	case job.State == memory.JobOpen && job.Kind == memory.JobExtract:
 		return r.extraction().extract(ctx, job)
 	case job.State == memory.JobOpen:
@@ -152,6 +155,27 @@ func (r *sessionRun) advance(ctx context.Context, job memory.Job) error {
 		return r.summaries().apply(context.WithoutCancel(ctx), job)
 	}
 	return nil // somebody finished it in between
+}
+
+// reindex tries to analyse a message again that could not be indexed.
+func (r *sessionRun) reindex(ctx context.Context, job memory.Job) error {
+	messages, err := r.messages(ctx, job.Range())
+	if err != nil || len(messages) == 0 || !messages[0].Recallable() {
+		if err == nil { // it was erased
+			err = r.journal.finishEmpty(ctx, job)
+		}
+		return err
+	}
+	at := memory.Place{Session: r.work.Session.Key, Seq: job.From}
+	err = r.journal.o.Reindex(ctx, job.User, memory.PlacedMessage{Place: at, Message: messages[0]})
+	if safegroup.IsPanic(err) {
+		r.journal.logError(ctx, "analyse a message that cannot be indexed", err)
+		return r.journal.park(context.WithoutCancel(ctx), job, failure{reason: store.ReasonAnalysis})
+	}
+	if err != nil {
+		return fmt.Errorf("index a message again: %w", err)
+	}
+	return r.journal.finish(ctx, job, outcomeReindexed)
 }
 
 // asAsked is an answered job as if it had no answer where that was given to another prompt than the one of now: it is asked

@@ -23,6 +23,9 @@ const (
 // covers the range till then does so meanwhile. Its Generation is that of the node.
 const JobRebuild JobKind = 9
 
+// JobIndex is a message that could not be analysed when it was indexed: it is shown, but not found by its words. Range is that message.
+const JobIndex JobKind = 11
+
 // String returns the kind's name.
 func (k JobKind) String() string {
 	switch k {
@@ -38,6 +41,8 @@ func (k JobKind) String() string {
 		return "month"
 	case JobRebuild:
 		return "rebuild"
+	case JobIndex:
+		return "index"
 	}
 	return "unknown"
 }

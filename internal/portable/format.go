@@ -292,7 +292,7 @@ type CorrectionRef struct {
 // JobRef names a job by what it is for.
 type JobRef struct {
 	SessionID  string `json:"session_id,omitempty"` // none for weeks and months
-	Kind       string `json:"kind"`                 // extract, summarize, merge, week, month or rebuild
+	Kind       string `json:"kind"`                 // extract, summarize, merge, week, month, rebuild or index
 	Level      int    `json:"level,omitempty"`
 	From       int64  `json:"from"`
 	Generation int    `json:"generation"`

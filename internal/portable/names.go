@@ -52,7 +52,7 @@ var (
 	})
 	jobNames = newNames(map[memory.JobKind]string{
 		memory.JobExtract: "extract", memory.JobLeaf: "summarize", memory.JobMerge: "merge", memory.JobWeek: "week",
-		memory.JobMonth: "month", memory.JobRebuild: "rebuild",
+		memory.JobMonth: "month", memory.JobRebuild: "rebuild", memory.JobIndex: "index",
 	})
 	stateNames = newNames(map[memory.JobState]string{
 		memory.JobOpen: "open", memory.JobAnswered: "answered", memory.JobParked: "parked", memory.JobApplied: "applied",

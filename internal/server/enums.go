@@ -125,6 +125,7 @@ var (
 		memory.JobWeek:    memoryv1.JobKind_JOB_KIND_WEEK,
 		memory.JobMonth:   memoryv1.JobKind_JOB_KIND_MONTH,
 		memory.JobRebuild: memoryv1.JobKind_JOB_KIND_REBUILD,
+		memory.JobIndex:   memoryv1.JobKind_JOB_KIND_INDEX,
 	})
 	jobStates = newEnum(map[memory.JobState]memoryv1.JobState{
 		memory.JobOpen:     memoryv1.JobState_JOB_STATE_OPEN,

@@ -408,7 +408,7 @@ func (s *Work) SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error
 	if job.State.IsFinal() {
 		return memory.Job{}, alreadyDone(job)
 	}
-	if job.Kind != memory.JobExtract {
+	if job.Kind != memory.JobExtract && job.Kind != memory.JobIndex {
 		return memory.Job{}, notSkippable(job)
 	}
 	job, err = s.store.FinishJob(ctx, store.JobFinish{

@@ -163,6 +163,9 @@ func (w FactWrite) AppliedJob(job memory.Job) memory.Job {
 // ReasonUnreadable is the reason of a job that is parked because its stored answer cannot be decoded.
 const ReasonUnreadable = "journal"
 
+// ReasonAnalysis is the reason of a JobIndex that is parked because the analysis of its message panicked.
+const ReasonAnalysis = "analysis_panic"
+
 // Move makes the job ready for work at once: open, or answered when it has an answer that can be read. A lease that is
 // held on it ends; if its holder still brings an answer, the first of two answers is kept. A final job is refused with
 // JOB_NOT_PARKED, and with Again one that is not parked.
@@ -202,7 +205,7 @@ func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, err
 const ContextMessages = 3
 
 // MayTellOf reports whether a job was given words of the messages, which are ascending and apart, of its session: those of its
-// range, and as context a few messages before an extraction, and the summary of all that came before to one that follows. A week
+// range, and as context a few messages before an extraction, and the summary of all that came before to a summary that follows. A week
 // or month may be made of any session.
 func MayTellOf(job memory.Job, seqs []memory.SeqRange) bool {
 	switch {
@@ -212,6 +215,8 @@ func MayTellOf(job memory.Job, seqs []memory.SeqRange) bool {
 		return true
 	case job.Kind == memory.JobExtract:
 		return memory.Overlap(seqs, memory.SeqRange{From: job.From - ContextMessages, To: job.To})
+	case job.Kind == memory.JobIndex:
+		return memory.Overlap(seqs, job.Range())
 	}
 	return seqs[0].From <= job.To
 }

@@ -164,7 +164,7 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_jobs_openmap[kind:summarize]":                                                1,
 		"strata_work_oldest_pending_secondsmap[kind:extract]":                                90,
 	}
-	for _, kind := range []string{"extract", "summarize", "merge", "week", "month", "rebuild"} {
+	for _, kind := range []string{"extract", "summarize", "merge", "week", "month", "rebuild", "index"} {
 		for _, name := range []string{"strata_jobs_open", "strata_jobs_parked", "strata_work_oldest_pending_seconds"} {
 			key := fmt.Sprintf("%smap[kind:%s]", name, kind)
 			want[key] += 0

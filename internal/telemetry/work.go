@@ -148,7 +148,7 @@ func everyKind(some []store.KindStats) []store.KindStats {
 	}
 	var all []store.KindStats
 	for _, k := range []memory.JobKind{
-		memory.JobExtract, memory.JobLeaf, memory.JobMerge, memory.JobWeek, memory.JobMonth, memory.JobRebuild,
+		memory.JobExtract, memory.JobLeaf, memory.JobMerge, memory.JobWeek, memory.JobMonth, memory.JobRebuild, memory.JobIndex,
 	} {
 		s := byKind[k]
 		s.Kind = k

@@ -51,6 +51,9 @@ const (
 	// Something that a person had erased, and that is deleted from every store. What it is about is in no reply from the moment
 	// that the job exists. OPEN until all stores were swept, then APPLIED.
 	JobKind_JOB_KIND_ERASE JobKind = 10
+	// A message that could not be indexed: it is shown like any other, but searches do not find it by its words. It is parked
+	// at once, and tried again at each start of a server and by RetryJob.
+	JobKind_JOB_KIND_INDEX JobKind = 11
 )
 
 // Enum value maps for JobKind.
@@ -67,6 +70,7 @@ var (
 		8:  "JOB_KIND_VERIFY",
 		9:  "JOB_KIND_REBUILD",
 		10: "JOB_KIND_ERASE",
+		11: "JOB_KIND_INDEX",
 	}
 	JobKind_value = map[string]int32{
 		"JOB_KIND_UNSPECIFIED": 0,
@@ -80,6 +84,7 @@ var (
 		"JOB_KIND_VERIFY":      8,
 		"JOB_KIND_REBUILD":     9,
 		"JOB_KIND_ERASE":       10,
+		"JOB_KIND_INDEX":       11,
 	}
 )
 
@@ -2027,7 +2032,7 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05facts\x18\x02 \x03(\v2\x17.memory.v1.RevertedFactR\x05facts\"[\n" +
 	"\fRevertedFact\x12\x17\n" +
 	"\afact_id\x18\x01 \x01(\tR\x06factId\x122\n" +
-	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\xf7\x01\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x18.memory.v1.RevertOutcomeR\aoutcome*\x8b\x02\n" +
 	"\aJobKind\x12\x18\n" +
 	"\x14JOB_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_KIND_EXTRACT\x10\x01\x12\x16\n" +
@@ -2040,7 +2045,8 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x0fJOB_KIND_VERIFY\x10\b\x12\x14\n" +
 	"\x10JOB_KIND_REBUILD\x10\t\x12\x12\n" +
 	"\x0eJOB_KIND_ERASE\x10\n" +
-	"*c\n" +
+	"\x12\x12\n" +
+	"\x0eJOB_KIND_INDEX\x10\v*c\n" +
 	"\x04View\x12\x14\n" +
 	"\x10VIEW_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fVIEW_VECTORS\x10\x01\x12\x0e\n" +

@@ -46,8 +46,8 @@ type WorkServiceClient interface {
 	RetryJob(ctx context.Context, in *RetryJobRequest, opts ...grpc.CallOption) (*RetryJobResponse, error)
 	// RetryJobs gives parked jobs a new try, a page of them at a call.
 	RetryJobs(ctx context.Context, in *RetryJobsRequest, opts ...grpc.CallOption) (*RetryJobsResponse, error)
-	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
-	// makes a summary can only be retried.
+	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. One of kind INDEX
+	// it ends too: the message stays unfound. A job that makes a summary can only be retried.
 	SkipJob(ctx context.Context, in *SkipJobRequest, opts ...grpc.CallOption) (*SkipJobResponse, error)
 	// RevertJob takes back all that an applied job of kind EXTRACT did to the user's facts: what it added is deleted, with its
 	// history and so that it is not learnt again in those words, and what it superseded or changed is what it was before. A
@@ -153,8 +153,8 @@ type WorkServiceServer interface {
 	RetryJob(context.Context, *RetryJobRequest) (*RetryJobResponse, error)
 	// RetryJobs gives parked jobs a new try, a page of them at a call.
 	RetryJobs(context.Context, *RetryJobsRequest) (*RetryJobsResponse, error)
-	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
-	// makes a summary can only be retried.
+	// SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. One of kind INDEX
+	// it ends too: the message stays unfound. A job that makes a summary can only be retried.
 	SkipJob(context.Context, *SkipJobRequest) (*SkipJobResponse, error)
 	// RevertJob takes back all that an applied job of kind EXTRACT did to the user's facts: what it added is deleted, with its
 	// history and so that it is not learnt again in those words, and what it superseded or changed is what it was before. A

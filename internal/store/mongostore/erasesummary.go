@@ -43,7 +43,7 @@ func (s *erasureStore) eraseSummary(ctx context.Context, d erasureDoc) (rows int
 			return 0, err
 		}
 		if d.Session != "" {
-			under := eq("session", d.Session, "live", true, "kind", eq("$ne", memory.JobExtract))
+			under := eq("session", d.Session, "live", true, "kind", eq("$nin", bson.A{memory.JobExtract, memory.JobIndex}))
 			if err := s.replaceJobs(ctx, d, under); err != nil {
 				return 0, err
 			}

@@ -139,5 +139,5 @@ func (t *taking) summaryJobs() error {
 	if t.at.sid == 0 {
 		return nil
 	}
-	return t.replaceJobs(` AND j.sid = ? AND j.state <= 3 AND j.kind <> ?+0`, t.at.sid, int(memory.JobExtract))
+	return t.replaceJobs(` AND j.sid = ? AND j.state <= 3 AND j.kind NOT IN (?, ?)`, t.at.sid, int(memory.JobExtract), int(memory.JobIndex))
 }

@@ -95,7 +95,9 @@ func testEraseSummary(t *testing.T, open Open[store.PrimaryStore]) {
 		again := nodeWriteOf(t, s, inS, memory.JobKey{Kind: memory.JobRebuild, From: 1, Generation: 2}, 8)
 		mustAnswer(t, s, jobOf(t, s, again), "1-8 again")
 		learning := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "facts")
+		unfound := park(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobIndex, 3, 3)))
 		begin(t, s, erasingSummary(t, s))
+		wantEqual(t, mustJob(t, s, unfound).State, memory.JobParked)
 		for _, w := range []store.NodeWrite{late, again} {
 			job := jobOf(t, s, w)
 			wantEqual(t, job.State, memory.JobReplaced)

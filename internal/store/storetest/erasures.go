@@ -361,6 +361,20 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		"a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place",
 		func(t *testing.T) { testReplacedJobs(t, journalled(t, open)) },
 	)
+	t.Run("a job of a message that cannot be indexed must be JobReplaced when it is erased, with none in its place", func(t *testing.T) {
+		s := journalled(t, open)
+		job := park(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobIndex, 3, 3)))
+		begin(t, s, erasing("e", 2, 2))
+		begin(t, s, erasing("f", 4, 4))
+		wantEqual(t, mustJob(t, s, job).State, memory.JobParked)
+		begin(t, s, erasing("g", 3, 3))
+		wantEqual(t, mustJob(t, s, job).State, memory.JobReplaced)
+		left, err := s.ListJobs(t.Context(), store.JobQuery{
+			Tenant: alice.Tenant, Kinds: []memory.JobKind{memory.JobIndex}, States: []memory.JobState{memory.JobOpen, memory.JobParked}, Limit: 9,
+		})
+		failing(t)(left, err)
+		wantEqual(t, len(left), 0)
+	})
 	t.Run("an answer that a final job kept must be gone", func(t *testing.T) {
 		s := journalled(t, open)
 		job := appliedJob(t, s)

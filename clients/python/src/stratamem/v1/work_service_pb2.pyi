@@ -26,6 +26,7 @@ class JobKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_KIND_VERIFY: _ClassVar[JobKind]
     JOB_KIND_REBUILD: _ClassVar[JobKind]
     JOB_KIND_ERASE: _ClassVar[JobKind]
+    JOB_KIND_INDEX: _ClassVar[JobKind]
 
 class View(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -80,6 +81,7 @@ JOB_KIND_REINDEX: JobKind
 JOB_KIND_VERIFY: JobKind
 JOB_KIND_REBUILD: JobKind
 JOB_KIND_ERASE: JobKind
+JOB_KIND_INDEX: JobKind
 VIEW_UNSPECIFIED: View
 VIEW_VECTORS: View
 VIEW_FACTS: View

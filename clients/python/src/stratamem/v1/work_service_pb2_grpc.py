@@ -114,8 +114,8 @@ class WorkServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SkipJob(self, request, context):
-        """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
-        makes a summary can only be retried.
+        """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. One of kind INDEX
+        it ends too: the message stays unfound. A job that makes a summary can only be retried.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -224,8 +224,8 @@ class WorkServiceStub(typing.Generic[_WorkServiceWaitForWatermarkType, _WorkServ
     """RetryJobs gives parked jobs a new try, a page of them at a call."""
 
     SkipJob: _WorkServiceSkipJobType
-    """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
-    makes a summary can only be retried.
+    """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. One of kind INDEX
+    it ends too: the message stays unfound. A job that makes a summary can only be retried.
     """
 
     RevertJob: _WorkServiceRevertJobType
@@ -320,8 +320,8 @@ class WorkServiceServicer(metaclass=abc.ABCMeta):
         request: stratamem.v1.work_service_pb2.SkipJobRequest,
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.work_service_pb2.SkipJobResponse, collections.abc.Awaitable[stratamem.v1.work_service_pb2.SkipJobResponse]]:
-        """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. A job that
-        makes a summary can only be retried.
+        """SkipJob ends a job of kind EXTRACT that is not done without any effect: nothing is learnt from its messages. One of kind INDEX
+        it ends too: the message stays unfound. A job that makes a summary can only be retried.
         """
 
     @abc.abstractmethod
