@@ -57,6 +57,8 @@ type Options struct {
 	Failpoints  func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
+	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
+	LateWrites time.Duration
 }
 
 // Feature is something that is on or off, with the reason.
@@ -80,6 +82,7 @@ type App struct {
 	feeders      []*views.Feeder // one for each view
 	verifier     *views.Verifier
 	sweeper      *erasure.Sweeper
+	lateWrites   time.Duration
 	keeper       *retention.Keeper
 	eraser       *service.Eraser
 	tenantEraser *erasure.Tenants
@@ -113,7 +116,10 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth}
+	a := &App{
+		cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth,
+		lateWrites: cmp.Or(o.LateWrites, lateWrites),
+	}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -317,7 +323,7 @@ const lateWrites = time.Minute
 
 func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
-		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: lateWrites,
+		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: a.lateWrites,
 		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
 		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
@@ -385,6 +391,10 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Embedding: func() memory.Embedding {
+			version, _ := a.embeddings.Active()
+			return version
+		},
 		Sweeper:     a.sweeper,
 		Usage:       a.usage,
 		FenceSecret: secret,

@@ -53,7 +53,7 @@ func BenchmarkPortable(b *testing.B) {
 			_, err := porter.Import(b.Context(), ref, 0, in)
 			return err
 		})
-		measure(b, "export", n, func() error { return porter.Export(b.Context(), ref, io.Discard) })
+		measure(b, "export", n, func() error { return porter.Export(b.Context(), service.Exporting{User: ref}, io.Discard) })
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func writeUser(b *testing.B, path string, messages int) {
 		b.Fatal(err)
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
-	w, err := portable.NewWriter(out, "bench")
+	w, err := portable.NewWriter(out, "bench", portable.Vectors{})
 	if err != nil {
 		b.Fatal(err)
 	}

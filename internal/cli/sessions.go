@@ -43,7 +43,7 @@ func (c *sessionsListCmd) Run(r *run) error {
 	}
 	return r.show(all, views{
 		table: func(w io.Writer) {
-			r.table(w, slices.Concat(cut.columns("session"), whole.columns("messages", "last message"), cut.columns("profile", "title")),
+			r.table(w, slices.Concat(cut.columns("session"), whole.columns("last seq", "last message"), cut.columns("profile", "title")),
 				sessionRows(all.GetSessions()))
 			r.more(all.GetNextPageToken())
 		},
@@ -211,7 +211,7 @@ func fieldRows(s *memoryv1.Session) [][]string {
 		{"profile", oneLine(s.GetProfile())},
 		{"extract", extractName(s.GetExtract())},
 		{"contexts start", startText(s)},
-		{"messages", fmt.Sprint(s.GetLastSeq())},
+		{"last seq", fmt.Sprint(s.GetLastSeq())}, // not how many messages there are: deleted ones keep their places
 		{"turns", fmt.Sprint(s.GetLastTurnNo())},
 		{"last message", clock(s.GetLastMessageTime())},
 		{"created", clock(s.GetCreateTime())},

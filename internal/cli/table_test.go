@@ -151,6 +151,12 @@ func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {
 				t.Errorf("got\n%s", printed)
 			}
 		})
+		t.Run("a session's last seq is not called a number of messages: deleted ones keep their places", func(t *testing.T) {
+			list, show := strata("sessions", "list", user), strata("sessions", "show", user, session)
+			if strings.Contains(strings.ToLower(list), "messages") || !strings.Contains(strings.ToLower(list), "last seq") || !strings.Contains(show, "last seq") {
+				t.Errorf("got\n%s%s", list, show)
+			}
+		})
 		t.Run("what show prints is whole", func(t *testing.T) {
 			printed := strata("users", "show", user)
 			if n := strings.Count(printed, "户"); n != 40 {

@@ -15,16 +15,17 @@ import (
 )
 
 type usersExportCmd struct {
-	User string `arg:"" help:"The user."`
-	File string `type:"path" placeholder:"FILE" help:"The file to write; it appears only when it is whole. Without it the user is written to stdout."`
+	User    string `arg:"" help:"The user."`
+	File    string `type:"path" placeholder:"FILE" help:"The file to write; it appears only when it is whole. Without it the user is written to stdout."`
+	Vectors bool   `help:"Write the vectors of facts and messages too, so that a server with the same embedding model need not make them again."`
 }
 
 // Help describes the file.
 func (c *usersExportCmd) Help() string {
 	return `Everything that is stored of the user: sessions with their messages and originals, state, summaries, facts with their
 history, background work, and keyed hashes of what was deleted. One JSON object per line; docs/operate/export.md names every
-field. Vectors are left out: they are made again from the texts. The last line holds a checksum, so that a file that was cut
-is refused by strata users import.
+field. Vectors are left out unless --vectors asks for them: they are made again from the texts. The last line holds a checksum, so
+that a file that was cut is refused by strata users import.
 
 The file holds everything that the user said, and secrets in it: keep it as safe as the data itself.`
 }
@@ -50,7 +51,7 @@ func (c *usersExportCmd) Run(r *run) error {
 func (c *usersExportCmd) receive(r *run, conn *grpc.ClientConn, out io.Writer) error {
 	ctx, patience := r.patient()
 	defer patience.stop()
-	stream, err := memoryv1.NewUserServiceClient(conn).ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User})
+	stream, err := memoryv1.NewUserServiceClient(conn).ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User, Vectors: c.Vectors})
 	if err != nil {
 		return r.explained(patience.explained(err))
 	}
@@ -127,7 +128,8 @@ func (c *usersImportCmd) Help() string {
 	return `The user must not be there yet, or --on-conflict say what becomes of what is. Nobody is served any of it until the whole file
 has arrived and agrees with its checksum: of a file that was cut, was changed or is bad nothing stays. Afterwards
 a new user is what the file says: ids, times, revisions, evidence, summaries and state are the same, a message that was recorded
-before the export is known, and what was deleted is not learnt again. Vectors and indexes are made again in the background.
+before the export is known, and what was deleted is not learnt again. Indexes are made again in the background, and vectors where the
+file holds none or those of another embedding model.
 
 To record sessions of another program, see strata import.`
 }
@@ -157,6 +159,9 @@ func (c *usersImportCmd) Run(r *run) error {
 				oneLine(reply.GetUser().GetUserId()), reply.GetSessions(), reply.GetMessages(), reply.GetFacts())
 			if reply.GetLeftSessions()+reply.GetLeftFacts() > 0 {
 				fmt.Fprintf(w, "left out: %d sessions and %d facts\n", reply.GetLeftSessions(), reply.GetLeftFacts())
+			}
+			if reply.GetVectors()+reply.GetLeftVectors() > 0 {
+				fmt.Fprintf(w, "vectors: %d imported, %d left out and made again\n", reply.GetVectors(), reply.GetLeftVectors())
 			}
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetUser().GetUserId()) },

@@ -101,7 +101,7 @@ type Config struct {
 	TenantTokens       int64                        `name:"tenant-model-tokens-per-day" default:"0" placeholder:"N" help:"Tokens that models may read and write for a tenant on a day in UTC, over all servers, 0 to 1e12. Then its background work waits, and calls that need a model are refused."`
 	TenantDayCost      float64                      `name:"tenant-cost-per-day" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant on a day in UTC, in the unit of prices, 0 to 1e12."`
 	TenantMonthCost    float64                      `name:"tenant-cost-per-month" default:"0" placeholder:"AMOUNT" help:"What models may cost a tenant in a month in UTC, in the unit of prices, 0 to 1e12."`
-	TenantMessages     int64                        `name:"tenant-messages" default:"0" placeholder:"N" help:"Messages that a tenant may have stored, 0 to 1e12. An erased one counts until its session is erased."`
+	TenantMessages     int64                        `name:"tenant-messages" default:"0" placeholder:"N" help:"Messages that a tenant may have stored, 0 to 1e12. Erased ones do not count."`
 	UserMessages       int64                        `name:"user-messages" default:"0" placeholder:"N" help:"Messages that a user may have stored, 0 to 1e12."`
 	ClientCertificates map[string]ClientCertificate `kong:"-" name:"client-certificates" help:"Whom the names of clients' certificates stand for: URIs, DNS names, mail addresses or common names."`
 	Prices             map[string]Price             `kong:"-" name:"prices" help:"What models cost, by name: chat and embedding models. A model is found as in windows. All in one unit, such as USD."`

@@ -24,8 +24,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
 
-// A user's file goes over HTTP as it is, and not as JSON of its pieces: GET /v1/users/{user_id}/export returns it, and
-// POST /v1/users:import takes it, with ?user_id= for another id than that of the file, and ?on_conflict= for a user who is there.
+// A user's file goes over HTTP as it is, and not as JSON of its pieces: GET /v1/users/{user_id}/export returns it, with
+// its vectors where ?vectors=true says so, and POST /v1/users:import takes it, with ?user_id= for another id than that of the file, and ?on_conflict= for a user who is there.
 const (
 	exportSuffix = "/export"
 	usersPrefix  = "/v1/users/"
@@ -65,7 +65,12 @@ func exported(r *http.Request) (user string, ok bool) {
 }
 
 func exportUser(o Options, w http.ResponseWriter, r *http.Request, user string) {
-	request, err := framed(&memoryv1.ExportUserRequest{UserId: user})
+	vectors, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("vectors"), "false"))
+	if err != nil {
+		refuse(w, codes.InvalidArgument, "vectors: must be true or false")
+		return
+	}
+	request, err := framed(&memoryv1.ExportUserRequest{UserId: user, Vectors: vectors})
 	if err != nil {
 		refuse(w, codes.InvalidArgument, "user_id: is not valid UTF-8")
 		return

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 	"unicode"
@@ -22,6 +23,8 @@ const (
 	MaxID  = 255 // bytes of an id
 	maxNo  = 1<<31 - 1
 	maxKey = 128
+	// MaxDimension is how many numbers a vector may have: more than any model gives.
+	MaxDimension = 1 << 15
 )
 
 // Life is the life that a user is imported into. Both parts must be minted for one import.
@@ -101,6 +104,23 @@ type Decoder struct {
 	sessions map[string]*progress
 	current  *progress // of the turns that come now
 	place    place
+
+	embedding *Embedding // of the vectors; nil for a file without
+	vectors   RecordVectors
+}
+
+// RecordVectors are the vectors of one record.
+type RecordVectors struct {
+	Fact     []float32        // nil for none
+	Messages map[int64][]int8 // by seq; those that have one
+}
+
+// Count is how many there are.
+func (v RecordVectors) Count() (n int64) {
+	if v.Fact != nil {
+		n++
+	}
+	return n + int64(len(v.Messages))
 }
 
 // progress is how much of a session has come.
@@ -135,6 +155,7 @@ func (d *Decoder) Record(l Line) (store.Record, error) {
 		c.fault("user", "must be the second line and come once")
 		return store.Record{}, c.err
 	}
+	d.vectors = RecordVectors{}
 	r, at := d.record(c, l)
 	if c.err == nil && at.compare(d.place) <= 0 {
 		c.fault("line", "comes twice, or after a line that it must come before: leave the lines in the order in which they were exported")
@@ -148,6 +169,11 @@ func (d *Decoder) record(c *check, l Line) (store.Record, place) {
 	case l.User != nil:
 		d.user = d.userRecord(c, *l.User)
 		return store.Record{}, place{kind: 1}
+	case l.Embedding != nil:
+		c.id("embedding.model", l.Embedding.Model)
+		c.between("embedding.dimension", int64(l.Embedding.Dimension), 1, MaxDimension)
+		d.embedding = l.Embedding
+		return store.Record{}, place{kind: 1, no: [4]int64{1}}
 	case l.Session != nil:
 		return store.Record{Session: d.session(c, *l.Session)}, place{kind: 2, text: [3]string{l.Session.SessionID}}
 	case l.Turn != nil:
@@ -297,6 +323,7 @@ func (d *Decoder) turn(c *check, t Turn) *store.TurnRecord {
 		ids[t.Messages[i].ID] = true
 		out.Messages = append(out.Messages, messageRecord(c, fmt.Sprintf("turn.messages[%d]", i), &t.Messages[i]))
 		c.equal(fmt.Sprintf("turn.messages[%d].seq", i), t.Messages[i].Seq, p.seq)
+		d.messageVector(c, fmt.Sprintf("turn.messages[%d].vector", i), &t.Messages[i])
 		out.Messages[i].TurnNo = t.Turn
 	}
 	p.turn++
@@ -542,7 +569,55 @@ func (d *Decoder) fact(c *check, f Fact) *store.FactRecord {
 			Author: c.author(field+".author", r.Author),
 		})
 	}
+	d.factVector(c, "fact.vector", f.Vector)
 	return out
+}
+
+// messageVector takes a message's vector. What stands in the line of a deleted one is not read.
+func (d *Decoder) messageVector(c *check, field string, m *Message) {
+	if len(m.Vector) == 0 {
+		return
+	}
+	if m.Deleted {
+		c.fault(field, "must not be there: the message is deleted")
+	}
+	if !d.fits(c, field, len(m.Vector), 1) {
+		return
+	}
+	values := make([]int8, len(m.Vector))
+	for i, b := range m.Vector {
+		if values[i] = int8(b); values[i] == math.MinInt8 {
+			c.fault(field, "must have bytes of -127 to 127")
+		}
+	}
+	if d.vectors.Messages == nil {
+		d.vectors.Messages = map[int64][]int8{}
+	}
+	d.vectors.Messages[m.Seq] = values
+}
+
+func (d *Decoder) factVector(c *check, field string, b []byte) {
+	if len(b) == 0 || !d.fits(c, field, len(b), 4) {
+		return
+	}
+	values := store.DecodeVector(b)
+	for _, v := range values {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			c.fault(field, "must hold finite numbers")
+		}
+	}
+	d.vectors.Fact = values
+}
+
+// fits reports whether a vector has so many bytes for each dimension.
+func (d *Decoder) fits(c *check, field string, bytes, each int) bool {
+	switch {
+	case d.embedding == nil:
+		c.fault(field, "must not be there: the header says that the file holds no vectors")
+	case bytes != each*d.embedding.Dimension:
+		c.fault(field, "must have %d bytes, %d for each dimension", each*d.embedding.Dimension, each)
+	}
+	return c.err == nil
 }
 
 func (d *Decoder) factState(c *check, field, id string, s FactState) memory.Fact {

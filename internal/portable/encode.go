@@ -20,12 +20,20 @@ type Encoder struct {
 	at          map[memory.SessionKey]int32 // in sessions
 	corrections map[string]*CorrectionRef   // by the id that the correction has among summaries
 	jobs        jobIndex                    // of extractions: what they made names them
+	vectors     Vectors
+}
+
+// Vectors are those that a file holds; the zero Vectors for none.
+type Vectors struct {
+	Embedding memory.Embedding // that they are of
+	// OfMessage returns the vector of a message; nil for none. It is called in the order of the file.
+	OfMessage func(p memory.Place) ([]int8, error)
 }
 
 // NewEncoder makes an Encoder for one user.
-func NewEncoder() *Encoder {
+func NewEncoder(vectors Vectors) *Encoder {
 	return &Encoder{
-		at: map[memory.SessionKey]int32{}, corrections: map[string]*CorrectionRef{},
+		at: map[memory.SessionKey]int32{}, corrections: map[string]*CorrectionRef{}, vectors: vectors,
 	}
 }
 
@@ -108,8 +116,23 @@ func (e *Encoder) turn(t store.TurnRecord) (*Turn, error) {
 	}
 	for i := range t.Messages {
 		line.Messages = append(line.Messages, messageLine(&t.Messages[i]))
+		if e.vectors.OfMessage == nil || t.Messages[i].Deleted {
+			continue
+		}
+		values, err := e.vectors.OfMessage(memory.Place{Session: t.Session, Seq: t.Messages[i].Seq})
+		if err != nil {
+			return nil, fmt.Errorf("find the vector of a message: %w", err)
+		}
+		line.Messages[i].Vector = signedBytes(values)
 	}
 	return line, nil
+}
+
+func signedBytes(values []int8) (out []byte) {
+	for _, v := range values {
+		out = append(out, byte(v))
+	}
+	return out
 }
 
 func resultLine(r store.AppendResult) *Result {
@@ -262,6 +285,11 @@ func (e *Encoder) fact(f store.FactRecord) *Fact {
 		line.Revisions = append(line.Revisions, FactRevision{
 			FactState: e.factState(r.Fact), Cause: causeNames.of[r.Cause], CausedBy: e.causedBy(r.JobID), Author: r.Author,
 		})
+	}
+	for _, v := range f.Vectors {
+		if e.vectors.Embedding.Version != 0 && v.Version == e.vectors.Embedding.Version {
+			line.Vector = store.EncodeVector(v.Vector)
+		}
 	}
 	return line
 }

@@ -28,12 +28,16 @@ type Writer struct {
 	trailer Trailer
 }
 
-// NewWriter writes the header. program is the version of the program that writes.
-func NewWriter(out io.Writer, program string) (*Writer, error) {
-	w := &Writer{out: out, hash: sha256.New(), encoder: NewEncoder()}
+// NewWriter writes the header of a file with the vectors. program is the version of the program that writes.
+func NewWriter(out io.Writer, program string, vectors Vectors) (*Writer, error) {
+	w := &Writer{out: out, hash: sha256.New(), encoder: NewEncoder(vectors)}
 	w.json = json.NewEncoder(&w.buffer)
 	w.json.SetEscapeHTML(false)
-	return w, w.line(Line{Header: &Header{Format: Format, Version: Version, Program: program}})
+	header := Header{Format: Format, Version: Version, Program: program}
+	if vectors.Embedding.Version != 0 {
+		header.Version, header.Vectors = VectorsVersion, true
+	}
+	return w, w.line(Line{Header: &header})
 }
 
 // Write writes a record. Records must come in the order of store.Exporter.
@@ -43,7 +47,13 @@ func (w *Writer) Write(r store.Record) error {
 		return err
 	}
 	w.trailer.count(line)
-	return w.line(line)
+	if err := w.line(line); err != nil {
+		return err
+	}
+	if made := w.encoder.vectors.Embedding; line.User != nil && made.Version != 0 {
+		return w.line(Line{Embedding: &Embedding{Model: made.Model, Dimension: made.Dimension}})
+	}
+	return nil
 }
 
 // Close writes the trailer.
@@ -69,8 +79,18 @@ func (t *Trailer) count(l Line) {
 		t.Sessions++
 	case l.Turn != nil:
 		t.Messages += int64(len(l.Turn.Messages))
+		for i := range l.Turn.Messages {
+			t.countVector(l.Turn.Messages[i].Vector)
+		}
 	case l.Fact != nil:
 		t.Facts++
+		t.countVector(l.Fact.Vector)
+	}
+}
+
+func (t *Trailer) countVector(v []byte) {
+	if len(v) > 0 {
+		t.Vectors++
 	}
 }
 
@@ -82,6 +102,7 @@ type Reader struct {
 	long    []byte // a line that is longer than the buffer
 	line    int64
 	last    int // bytes of it
+	vectors bool
 	seen    Trailer
 }
 
@@ -96,25 +117,48 @@ func NewReader(in io.Reader, life Life) (*Reader, error) {
 	switch {
 	case h == nil || h.Format != Format:
 		return nil, memory.InvalidField("lines[1].header.format", "is not %s: this is no file that ExportUser wrote", Format)
-	case h.Version != Version:
-		return nil, memory.InvalidField("lines[1].header.version", "is %d, and this server reads %d: import it with the version that wrote it", h.Version, Version)
-	case h.Vectors:
-		return nil, memory.InvalidField("lines[1].header.vectors", "must be false: version %d holds no vectors", Version)
+	case h.Version != Version && h.Version != VectorsVersion:
+		return nil, memory.InvalidField("lines[1].header.version", "is %d, and this server reads %d and %d: import it with the version that wrote it",
+			h.Version, Version, VectorsVersion)
+	case h.Vectors != (h.Version == VectorsVersion):
+		return nil, memory.InvalidField("lines[1].header.vectors", "must be %t: only version %d holds vectors", h.Version == VectorsVersion, VectorsVersion)
 	}
+	r.vectors = h.Vectors
 	return r, nil
 }
 
-// Begin reads the user, who must come first.
+// Begin reads the user, who must come first, and what made the vectors of a file that holds some.
 func (r *Reader) Begin() error {
+	if err := r.begin(); err != nil || !r.vectors {
+		return err
+	}
+	return r.begin()
+}
+
+func (r *Reader) begin() error {
 	line, err := r.next()
 	if err != nil {
 		return err
+	}
+	if r.decoder.user != nil && line.Embedding == nil {
+		return memory.InvalidField(fmt.Sprintf("lines[%d]", r.line), "must be the embedding: the header says that the file holds vectors")
 	}
 	if _, err := r.decoder.Record(line); err != nil {
 		return r.at(err)
 	}
 	return nil
 }
+
+// Embedding is what made the vectors of the file, once Begin has read it: its Model and Dimension; the zero one for a file without.
+func (r *Reader) Embedding() memory.Embedding {
+	if e := r.decoder.embedding; e != nil {
+		return memory.Embedding{Model: e.Model, Dimension: e.Dimension}
+	}
+	return memory.Embedding{}
+}
+
+// Vectors are those of the record that Next returned last.
+func (r *Reader) Vectors() RecordVectors { return r.decoder.vectors }
 
 // User is the user as it shall be, once Begin has read it.
 func (r *Reader) User() *store.UserRecord { return r.decoder.User() }
@@ -141,6 +185,10 @@ func (r *Reader) Next() (store.Record, error) {
 	}
 	if line.Trailer != nil {
 		return store.Record{}, r.finish(*line.Trailer, sum)
+	}
+	if line.Embedding != nil {
+		return store.Record{}, memory.InvalidField(fmt.Sprintf("lines[%d].embedding", r.line),
+			"must be the third line of a file whose header says that it holds vectors, and come once")
 	}
 	record, err := r.decoder.Record(line)
 	if err != nil {
@@ -198,7 +246,7 @@ func (r *Reader) next() (Line, error) {
 // members is how many fields are set.
 func (l *Line) members() (n int) {
 	for _, set := range []bool{
-		l.Header != nil, l.User != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil, l.Fact != nil,
+		l.Header != nil, l.User != nil, l.Embedding != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil, l.Fact != nil,
 		l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
 	} {
 		if set {
@@ -243,7 +291,7 @@ func reasonOf(err error) string {
 	}
 	const unknown = "json: unknown field "
 	if text := err.Error(); len(text) > len(unknown) && text[:len(unknown)] == unknown {
-		return fmt.Sprintf("has the field %.80s, which version %d of the format does not know", text[len(unknown):], Version)
+		return fmt.Sprintf("has the field %.80s, which version %d of the format does not know", text[len(unknown):], VectorsVersion)
 	}
 	return "is no line of the format"
 }

@@ -10,16 +10,19 @@ import (
 	"time"
 )
 
-// Format and Version say what a file is. A program must refuse a version that it does not know.
+// Format and the versions say what a file is. A program must refuse a version that it does not know. A file is of the lowest version that
+// has what it holds, so that an older program reads all that it can.
 const (
-	Format  = "strata-user"
-	Version = 1
+	Format         = "strata-user"
+	Version        = 1 // without vectors
+	VectorsVersion = 2 // with vectors
 )
 
 // Line is one line of the file: exactly one field is set.
 type Line struct {
 	Header           *Header           `json:"header,omitempty"`            // the first line
 	User             *User             `json:"user,omitempty"`              // the second line
+	Embedding        *Embedding        `json:"embedding,omitempty"`         // the third line of a file with vectors
 	Session          *Session          `json:"session,omitempty"`           // by session_id
 	Turn             *Turn             `json:"turn,omitempty"`              // by session_id, then turn
 	Edits            *Edits            `json:"edits,omitempty"`             // by kind, session_id, period
@@ -36,8 +39,14 @@ type Header struct {
 	Format  string `json:"format"`  // strata-user
 	Version int    `json:"version"` // of the schema
 	Program string `json:"program"` // the version of Strata that wrote the file
-	// Vectors: the file holds facts' vectors. Version 1 has none: they are made again from the texts.
+	// Vectors: the file holds vectors of facts and messages, and is of version 2. Version 1 has none: they are made again from the texts.
 	Vectors bool `json:"vectors"`
+}
+
+// Embedding is what made the vectors of the file. Vectors of one model and dimension can be compared, whichever server made them.
+type Embedding struct {
+	Model     string `json:"model"`
+	Dimension int    `json:"dimension"` // numbers in a vector
 }
 
 // Trailer ends the file. A file without one was cut.
@@ -46,6 +55,7 @@ type Trailer struct {
 	Sessions int64 `json:"sessions"`
 	Messages int64 `json:"messages"`
 	Facts    int64 `json:"facts"`
+	Vectors  int64 `json:"vectors,omitempty"` // of facts and messages
 	// SHA256 is the SHA-256 of all bytes before this line, in lower-case hex.
 	SHA256 string `json:"sha256"`
 }
@@ -152,6 +162,9 @@ type Message struct {
 	// IDHash is the keyed hash of the id of a deleted message, which cannot be recorded again. Without it the id is free.
 	IDHash   []byte    `json:"id_hash,omitempty"`
 	Original *Original `json:"original,omitempty"`
+	// Vector is the message's embedding, rounded as it is stored: a signed byte, -127 to 127, for each dimension, of which only the
+	// proportions count. None where the message has none.
+	Vector []byte `json:"vector,omitempty"`
 }
 
 // Tokens are counts by two vocabularies.
@@ -320,6 +333,7 @@ type Fact struct {
 	ID string `json:"id"`
 	FactState
 	Revisions []FactRevision `json:"revisions,omitempty"` // from the first one on
+	Vector    []byte         `json:"vector,omitempty"`    // the embedding of its text: a float32 for each dimension, little endian
 }
 
 // FactState is a fact as it was after one change.

@@ -289,7 +289,7 @@ type failer interface{ Fatal(args ...any) }
 
 func write(t failer, records []store.Record) string {
 	var out bytes.Buffer
-	w, err := portable.NewWriter(&out, "test")
+	w, err := portable.NewWriter(&out, "test", portable.Vectors{})
 	for _, r := range records {
 		if err == nil {
 			err = w.Write(store.Canonical(r))
@@ -501,6 +501,111 @@ func TestAFileThatAStoreCannotRelyOnIsRefused(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "canary") {
 				t.Errorf("the error holds content: %v", err)
+			}
+		})
+	}
+}
+
+// withVectors writes the file of a full user with a vector of two numbers for each fact and message.
+func withVectors(t failer) string {
+	var out bytes.Buffer
+	w, err := portable.NewWriter(&out, "test", portable.Vectors{
+		Embedding: memory.Embedding{Version: 7, Model: "m", Dimension: 2},
+		OfMessage: func(p memory.Place) ([]int8, error) { return []int8{127, int8(-p.Seq)}, nil },
+	})
+	for _, r := range fullUser() {
+		if r.Fact != nil {
+			f := *r.Fact
+			f.Vectors = []store.VersionedVector{{Version: 6, Vector: []float32{9}}, {Version: 7, Vector: []float32{.5, -.25}}}
+			r.Fact = &f
+		}
+		if err == nil {
+			err = w.Write(store.Canonical(r))
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestAFileWithVectors(t *testing.T) {
+	life := portable.Life{User: memory.UserRef{Tenant: "t", UserID: "u"}, Scope: "new", Seed: "seed"}
+	file := withVectors(t)
+	t.Run("is of version 2, and one without of version 1 as before", func(t *testing.T) {
+		if !strings.HasPrefix(file, `{"header":{"format":"strata-user","version":2,"program":"test","vectors":true}}`) {
+			t.Errorf("header %.100s", file)
+		}
+		if plain := write(t, fullUser()); !strings.HasPrefix(plain, `{"header":{"format":"strata-user","version":1,"program":"test","vectors":false}}`) ||
+			strings.Contains(plain, `"vector":`) {
+			t.Errorf("header %.100s", plain)
+		}
+	})
+	t.Run("gives every vector back", func(t *testing.T) {
+		r, err := portable.NewReader(strings.NewReader(file), life)
+		if err == nil {
+			err = r.Begin()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Embedding(); got != (memory.Embedding{Model: "m", Dimension: 2}) {
+			t.Errorf("embedding %v", got)
+		}
+		var facts, messages int64
+		for {
+			record, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case record.Fact != nil:
+				facts++
+				if got := r.Vectors().Fact; !slices.Equal(got, []float32{.5, -.25}) {
+					t.Errorf("a fact's vector %v", got)
+				}
+			case record.Turn != nil:
+				for _, m := range record.Turn.Messages {
+					if got := r.Vectors().Messages[m.Seq]; m.Deleted != (got == nil) || got != nil && !slices.Equal(got, []int8{127, int8(-m.Seq)}) {
+						t.Errorf("a message's vector %v, deleted %t", got, m.Deleted)
+					}
+					if !m.Deleted {
+						messages++
+					}
+				}
+			case r.Vectors().Count() != 0:
+				t.Error("a vector of something else")
+			}
+		}
+		if n := r.Counts().Vectors; n != facts+messages || facts == 0 || messages == 0 {
+			t.Errorf("%d vectors of %d facts and %d messages", n, facts, messages)
+		}
+	})
+	for name, c := range map[string]struct{ from, to, field string }{
+		"a version that is not known":             {`"version":2`, `"version":3`, "lines[1].header.version"},
+		"a version that has no vectors":           {`"version":2`, `"version":1`, "lines[1].header.vectors"},
+		"no word of what made the vectors":        {`{"embedding":{"model":"m","dimension":2}}` + "\n", "", "lines[3]"},
+		"a model without a name":                  {`"model":"m","dimension"`, `"model":"","dimension"`, "lines[3].embedding.model"},
+		"a dimension that no model has":           {`"dimension":2`, `"dimension":99999`, "lines[3].embedding.dimension"},
+		"a vector of another dimension":           {`"vector":"f/8="`, `"vector":"f/8B"`, "lines[5].turn.messages[0].vector"},
+		"a byte beyond -127":                      {`"vector":"f/8="`, `"vector":"gIA="`, "lines[5].turn.messages[0].vector"},
+		"a number that is none":                   {`"vector":"AAAAPwAAgL4="`, `"vector":"AADAfwAAgL4="`, "lines[9].fact.vector"},
+		"vectors in a file that says it has none": {`"version":2,"program":"test","vectors":true`, `"version":1,"program":"test","vectors":false`, "lines[3].embedding"},
+	} {
+		t.Run("is refused with "+name, func(t *testing.T) {
+			if !strings.Contains(file, c.from) {
+				t.Fatalf("the file does not hold %s: %s", c.from, file)
+			}
+			_, err := tryRead(strings.Replace(file, c.from, c.to, 1), life)
+			e, ok := errors.AsType[*memory.Error](err)
+			if !ok || e.Kind != memory.KindInvalid || e.Fields[0].Field != c.field {
+				t.Errorf("error %v, want one of %s", err, c.field)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -196,7 +195,7 @@ func TestFacts(t *testing.T) {
 		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
 			t.Fatalf("got %v", got)
 		}
-		if math.Abs(hits[1].Relevance-.8) > twoBytes || hits[1].Arms[0].Name != rank.ArmDense {
+		if math.Abs(hits[1].Relevance-.8) > 1e-6 || hits[1].Arms[0].Name != rank.ArmDense {
 			t.Errorf("got %+v", hits[1])
 		}
 	})
@@ -217,7 +216,7 @@ func TestFacts(t *testing.T) {
 		} {
 			hits := x.Search(rank.FactQuery{Terms: text.Terms(c.words), Vector: c.vector, WithWords: true, AsOf: factDay, Formula: plain})
 			i := slices.IndexFunc(hits, func(h rank.FactHit) bool { return h.Fact.ID == c.id })
-			if i < 0 || math.Abs(hits[i].Relevance-c.want) > twoBytes {
+			if i < 0 || math.Abs(hits[i].Relevance-c.want) > 1e-6 {
 				t.Errorf("%s for %q: hit %d of %+v, want relevance %.2f", c.id, c.words, i, hits, c.want)
 			}
 		}
@@ -339,9 +338,6 @@ func benchmarkFacts(b *testing.B, dim int) {
 	})
 }
 
-// twoBytes is how far the cosine of vectors of two numbers may be from the exact one: the index keeps two bytes of each number.
-const twoBytes = 3e-5
-
 func TestFactsWithViews(t *testing.T) {
 	tea, job := fact("tea", "Drinks green tea in the morning", 4, "s1", 0), fact("job", "Works at a bakery", 8, "s1", 0)
 	cat := fact("cat", "Has a cat named Miso", 6, "s2", 30)
@@ -363,7 +359,7 @@ func TestFactsWithViews(t *testing.T) {
 		q := ask("beverage")
 		want := own.Search(q)
 		q.Similar = map[string]float64{"tea": float64(float32(.8)), "job": float64(float32(.6))}
-		if d := cmp.Diff(want, viewed.Search(q), cmpopts.EquateApprox(0, twoBytes)); d != "" {
+		if d := cmp.Diff(want, viewed.Search(q)); d != "" {
 			t.Error(d)
 		}
 	})

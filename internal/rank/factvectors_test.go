@@ -38,6 +38,9 @@ func TestCosinesOfFactsAreAsNearAsTheirStepsAllow(t *testing.T) {
 		vectors, q := oneVector(v), factQuery(query)
 		most := cosineSlack
 		for i := range v {
+			if dim <= fewNumbers {
+				break
+			}
 			most += math.Abs(float64(query[i]*vectors.steps[0]))/(2*lowSteps) + math.Abs(float64(v[i]*q.step))/2
 		}
 		want, got := exactCosine(query, v), float64(vectors.cosine(&q, 0))

@@ -10,8 +10,9 @@ import (
 // of a row.
 type steppedQuery struct {
 	steps []int16
-	step  float32 // what one step is; 0 for a vector of zeros
-	unit  float32 // 1 / the vector's length in steps; 0 for a vector of zeros
+	whole []float32 // the vector itself, where it is compared with others that are kept whole; nil elsewhere
+	step  float32   // what one step is; 0 for a vector of zeros
+	unit  float32   // 1 / the vector's length in steps; 0 for a vector of zeros
 }
 
 // stepped divides the largest component of a vector into at most so many steps.

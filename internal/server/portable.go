@@ -27,7 +27,7 @@ const conflictNames = "ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NE
 
 // porter exports and imports users.
 type porter interface {
-	Export(ctx context.Context, user memory.UserRef, out io.Writer) error
+	Export(ctx context.Context, what service.Exporting, out io.Writer) error
 	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (service.Imported, error)
 }
 
@@ -41,7 +41,7 @@ func (s *userServer) ExportUser(req *memoryv1.ExportUserRequest, out grpc.Server
 		return err
 	}
 	w := bufio.NewWriterSize(chunks{out}, sentChunk)
-	if err := s.porter.Export(ctx, ref, w); err != nil {
+	if err := s.porter.Export(ctx, service.Exporting{User: ref, Vectors: req.GetVectors()}, w); err != nil {
 		return err
 	}
 	return w.Flush()
@@ -84,6 +84,7 @@ func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUse
 	return in.SendAndClose(&memoryv1.ImportUserResponse{
 		User: userProto(imported.User), Sessions: imported.Sessions, Messages: imported.Messages, Facts: imported.Facts,
 		LeftSessions: imported.SessionsLeft, LeftFacts: imported.FactsLeft,
+		Vectors: imported.Vectors, LeftVectors: imported.VectorsLeft,
 	})
 }
 

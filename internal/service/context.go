@@ -17,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -137,7 +138,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
 	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
 		// What has no room raw stands in its summary, though no policy asks for one yet.
-		if err := s.gatherCovered(ctx, resolved, &g); err != nil {
+		if err := s.gatherCovered(ctx, resolved, func() (summary.Marks, error) { return g.told, nil }, &g); err != nil {
 			return ContextResult{}, err
 		}
 		out, err = s.shrinkAndDecide(ctx, p, g, resolved)

@@ -131,24 +131,37 @@ func (s *ContextBuilder) gatherHistory(
 		return nil
 	}
 	g.marks = watermarks(g.work)
-	found, err := marks()
-	if err != nil {
+	if !r.History.Compresses() {
+		return s.gatherCovered(ctx, r, marks, g)
+	}
+	if g.told, err = marks(); err != nil {
 		return err
 	}
-	g.told = found
-	if r.History.Compresses() {
-		return s.gatherPromised(ctx, p, r, g)
-	}
-	return s.gatherCovered(ctx, r, g)
+	return s.gatherPromised(ctx, p, r, g)
 }
 
-// gatherCovered reads the session's summary of all but its latest messages, and the messages after it.
-func (s *ContextBuilder) gatherCovered(ctx context.Context, r policy.Resolved, g *gathered) (err error) {
+// gatherCovered reads the session's summary of all but its latest messages, beside the marks, and then the messages after it.
+func (s *ContextBuilder) gatherCovered(
+	ctx context.Context, r policy.Resolved, marks func() (summary.Marks, error), g *gathered,
+) (err error) {
 	g.running, g.promise = nil, promise{}
+	var nodes []memory.SummaryNode
+	both, part := safegroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		g.told, err = marks()
+		return err
+	})
 	if r.Summaries.Running {
-		if g.running, err = s.runningBefore(ctx, g.work.Session, keptRaw(r), g.told); err != nil {
+		both.Go(func() (err error) {
+			nodes, err = s.topNodes(part, g.work.Session, keptRaw(r))
 			return err
-		}
+		})
+	}
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	if g.running, err = s.runningOf(ctx, g.work.Session, nodes, g.told); err != nil {
+		return err
 	}
 	if g.tail, err = s.tail(ctx, g.work.Session, g.running, r); err != nil {
 		return err
@@ -164,10 +177,29 @@ func (s *ContextBuilder) runningBefore(
 	latest int,
 	marks summary.Marks,
 ) (*assembly.Summary, error) {
+	nodes, err := s.topNodes(ctx, session, latest)
+	if err != nil {
+		return nil, err
+	}
+	return s.runningOf(ctx, session, nodes, marks)
+}
+
+// topNodes reads the summaries of all but a session's latest messages at least.
+func (s *ContextBuilder) topNodes(ctx context.Context, session memory.Session, latest int) ([]memory.SummaryNode, error) {
 	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
 	if err != nil {
 		return nil, fmt.Errorf("read summaries: %w", err)
 	}
+	return nodes, nil
+}
+
+// runningOf is what a session's summaries say together, without what was made of hidden messages, nil for none.
+func (s *ContextBuilder) runningOf(
+	ctx context.Context,
+	session memory.Session,
+	nodes []memory.SummaryNode,
+	marks summary.Marks,
+) (*assembly.Summary, error) {
 	out, ok, err := s.summaries.running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
 	}, marks)
@@ -240,16 +272,6 @@ func (s *ContextBuilder) gatherSummaries(
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
 	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
-	if wantsPeriods {
-		user, err := in.User()
-		if err != nil {
-			return out, err
-		}
-		reader.location = user.Location()
-		if reader.marks, err = in.Marks(); err != nil {
-			return out, err
-		}
-	}
 	var weeks, months []memory.SummaryNode
 	reads, part := safegroup.WithContext(ctx)
 	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
@@ -259,16 +281,32 @@ func (s *ContextBuilder) gatherSummaries(
 		})
 	}
 	if wantsPeriods {
-		reads.Go(func() (err error) {
-			weeks, err = s.periods(part, p, reader, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
+		reads.Go(func() error {
+			user, err := in.User()
+			reader.location = user.Location()
 			return err
 		})
 		reads.Go(func() (err error) {
-			months, err = s.periods(part, p, reader, periodsAsked{memory.SummaryMonth, r.Summaries.Months})
+			reader.marks, err = in.Marks()
+			return err
+		})
+		reads.Go(func() (err error) {
+			weeks, err = s.periods(part, p, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
+			return err
+		})
+		reads.Go(func() (err error) {
+			months, err = s.periods(part, p, periodsAsked{memory.SummaryMonth, r.Summaries.Months})
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
+		return out, err
+	}
+	weeks, err = s.summaries.standing(ctx, reader, weeks)
+	if err != nil {
+		return out, err
+	}
+	if months, err = s.summaries.standing(ctx, reader, months); err != nil {
 		return out, err
 	}
 	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
@@ -367,8 +405,8 @@ type periodsAsked struct {
 	limit int
 }
 
-// periods reads the latest periods that are over, the latest first, without those that do not stand.
-func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodReader, asked periodsAsked) ([]memory.SummaryNode, error) {
+// periods reads the latest periods that are over, the latest first.
+func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, asked periodsAsked) ([]memory.SummaryNode, error) {
 	if asked.limit == 0 {
 		return nil, nil
 	}
@@ -376,7 +414,7 @@ func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, r periodR
 	if err != nil {
 		return nil, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	return s.summaries.standing(ctx, r, found)
+	return found, nil
 }
 
 // periodItems returns periods, oldest first. One that was made of nothing but what is shown would only say it again: it

@@ -24,6 +24,8 @@ type Porter struct {
 	newKey  func() string
 	version string
 	log     *slog.Logger
+	// embedding is what the server's vectors are of; the zero one while nothing is known of it.
+	embedding func() memory.Embedding
 	merging
 	// One of each at a time: they take long, and read or write all that there is of a user. Others are told to come again
 	// rather than kept waiting with a stream open.
@@ -35,14 +37,16 @@ type portStore interface {
 	userReader
 	store.Exporter
 	store.Imports
+	vectorStore
 	mergeStore
 }
 
 func newPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
-		merging: merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, secret: o.FenceSecret},
-		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
+		embedding: o.Embedding,
+		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, secret: o.FenceSecret},
+		exports:   semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
 
@@ -67,8 +71,15 @@ const (
 	abandonTimeout = 30 * time.Second
 )
 
+// Exporting says what is exported.
+type Exporting struct {
+	User    memory.UserRef
+	Vectors bool // of facts and messages too
+}
+
 // Export writes the user's file to out, a line a write.
-func (s *Porter) Export(ctx context.Context, user memory.UserRef, out io.Writer) error {
+func (s *Porter) Export(ctx context.Context, what Exporting, out io.Writer) error {
+	user := what.User
 	if !s.exports.TryAcquire(1) {
 		return busy("export")
 	}
@@ -76,13 +87,27 @@ func (s *Porter) Export(ctx context.Context, user memory.UserRef, out io.Writer)
 	if _, err := s.store.User(ctx, user); err != nil {
 		return fmt.Errorf("read user: %w", err)
 	}
-	w, err := portable.NewWriter(out, s.version)
+	held := portable.Vectors{}
+	if what.Vectors {
+		held.Embedding = s.embedding()
+	}
+	if what.Vectors && held.Embedding.Version == 0 {
+		return noEmbedding()
+	}
+	vectors := newExportedVectors(s.store, user, held.Embedding)
+	if what.Vectors {
+		held.OfMessage = func(p memory.Place) ([]int8, error) { return vectors.find(ctx, p) }
+	}
+	w, err := portable.NewWriter(out, s.version, held)
 	if err != nil {
 		return fmt.Errorf("write the header: %w", err)
 	}
 	err = s.store.Export(ctx, user, func(r store.Record) error {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if r.Session != nil {
+			vectors.add(r.Session.Session)
 		}
 		return w.Write(r)
 	})
@@ -109,6 +134,8 @@ type Imported struct {
 	Sessions, Messages, Facts int64
 	// SessionsLeft and FactsLeft are those of the file that were left out.
 	SessionsLeft, FactsLeft int64
+	// Vectors are those of the file that serve here; VectorsLeft those that were left out, to be made again.
+	Vectors, VectorsLeft int64
 }
 
 // Import stores the user of a file; without a UserID the one of the file. Nobody is served any of it until all of it has come
@@ -141,6 +168,7 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 	}
 	if !isNew {
 		out, err := s.merge(ctx, r, room, store.Merge{User: user, Scope: there.Scope, OnConflict: rule})
+		out.VectorsLeft = r.Counts().Vectors
 		stored(out.Messages)
 		return out, err
 	}
@@ -148,7 +176,8 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
-	err = s.fill(ctx, filling{r: r, room: room, scope: life.Scope, takes: func(*store.Record) bool { return true }})
+	vectors := s.vectorsOf(r, life.Scope)
+	err = s.fill(ctx, filling{r: r, room: room, scope: life.Scope, vectors: vectors, takes: func(*store.Record) bool { return true }})
 	if err == nil {
 		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
 	}
@@ -160,11 +189,29 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 		return Imported{}, fmt.Errorf("import user: %w", err)
 	}
 	stored(r.Counts().Messages)
-	out := Imported{Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts}
+	out := Imported{
+		Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts, VectorsLeft: r.Counts().Vectors,
+	}
+	if vectors != nil {
+		out.Vectors, out.VectorsLeft = vectors.taken, r.Counts().Vectors-vectors.taken
+	}
 	if out.User, err = s.store.User(ctx, user); err != nil {
 		return Imported{}, fmt.Errorf("read user: %w", err)
 	}
 	return out, nil
+}
+
+// vectorsOf takes the vectors of a file where the server's are of the same model and dimension; nil where they are not.
+func (s *Porter) vectorsOf(r *portable.Reader, scope memory.ScopeKey) *importedVectors {
+	theirs := r.Embedding()
+	if theirs.Dimension == 0 {
+		return nil
+	}
+	ours := s.embedding()
+	if ours.Version == 0 || ours.Model != theirs.Model || ours.Dimension != theirs.Dimension {
+		return nil
+	}
+	return &importedVectors{store: s.store, scope: scope, version: ours.Version, now: s.now}
 }
 
 // filling is a file that is stored.
@@ -173,6 +220,8 @@ type filling struct {
 	room  *store.Room
 	scope memory.ScopeKey // of the import
 	takes func(*store.Record) bool
+
+	vectors *importedVectors // nil to leave those of the file out
 }
 
 // fill stores what comes of the file, as far as there is room.
@@ -190,7 +239,10 @@ func (s *Porter) fill(ctx context.Context, f filling) error {
 			return fmt.Errorf("store %d records: %w", len(batch.Records), err)
 		}
 		batch.Records, size = batch.Records[:0], 0
-		return nil
+		if f.vectors == nil {
+			return nil
+		}
+		return f.vectors.put(ctx)
 	}
 	for {
 		record, err := r.Next()
@@ -213,8 +265,14 @@ func (s *Porter) fill(ctx context.Context, f filling) error {
 			}
 		}
 		batch.Records, size = append(batch.Records, record), size+r.LastBytes()
+		if f.vectors != nil {
+			f.vectors.add(&record, r.Vectors(), r.LastBytes())
+		}
 	}
-	return flush()
+	if err := flush(); err != nil || f.vectors == nil {
+		return err
+	}
+	return f.vectors.end(ctx)
 }
 
 // abandon removes what came of an import that failed, also when its caller has gone.

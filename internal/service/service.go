@@ -44,6 +44,7 @@ type Store interface {
 	store.Imports
 	store.Erasures
 	recall.ViewBuilds
+	vectorStore
 }
 
 // sessionReader reads the head of a session.
@@ -75,12 +76,14 @@ type Options struct {
 	Queries     *recall.Queries
 	// FactVectors is woken when a person changed facts.
 	FactVectors VectorWaker
-	Reembed     Reembedder
-	Reindex     Reindexer
-	Verify      Verifier
-	Expiry      Expiry
-	Sweeper     Sweeper
-	Usage       *Usage
+	// Embedding is what the server's vectors are of; the zero one while nothing is known of it. Required where users are exported.
+	Embedding func() memory.Embedding
+	Reembed   Reembedder
+	Reindex   Reindexer
+	Verify    Verifier
+	Expiry    Expiry
+	Sweeper   Sweeper
+	Usage     *Usage
 	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
 	// primary store.
 	FenceSecret []byte

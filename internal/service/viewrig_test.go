@@ -190,7 +190,8 @@ func (r *rig) service(w wiring) services {
 	r.counts = &counts{n: map[string]int{}}
 	profile := policy.Profile{
 		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Sections: policy.Sections{Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsSystem,
-		Counter: "o200k_base", Facts: policy.Facts{LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1},
+		Summaries: policy.Summaries{Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3},
+		Counter:   "o200k_base", Facts: policy.Facts{LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1},
 	}
 	all := service.New(service.Options{
 		Gate:  openGate{},

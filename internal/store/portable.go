@@ -41,9 +41,12 @@ type Imports interface {
 	// AddImported must store records of the life, in one write or so that AbandonImport finds what arrived of them. A session
 	// must come before its turns; every key in the records must be of the life. What was stored before is not stored again:
 	// that is an error. Of a life that was not begun, or was ended or abandoned, it must return CONTENTION and store nothing.
+	// Vectors come by PutFactVectors and PutSegment with ImportUser as the user, after the facts and turns that they are of, and must
+	// serve from PublishImport on: what came with them must wait neither for vectors nor for the search index. Until then
+	// FactsToEmbed, SegmentsToEmbed and PendingUsers must return nothing of the life.
 	AddImported(ctx context.Context, p ImportedRecords) error
-	// PublishImport must make the life that of the user, so that from its return on the user is served with all of it: the turns
-	// wait for the search index, the facts for their vectors, everything for the views, and sessions and periods for
+	// PublishImport must make the life that of the user, so that from its return on the user is served with all of it: turns
+	// wait for the search index and facts for their vectors, unless they came with them, everything for the views, and sessions and periods for
 	// background work at Time. It must refuse with USER_EXISTS, and leave the life unserved, when the tenant has the user.
 	PublishImport(ctx context.Context, p ImportEnd) error
 	// CommitImport must keep whom all that has come goes to, in place of PublishImport: a user who is served already. From then on

@@ -11,8 +11,8 @@ type Usage interface {
 	AddUsage(ctx context.Context, tenant string, u UsageDay) error
 	// UsageDays must return the days from one to another, both included, on which the tenant used something, in their order.
 	UsageDays(ctx context.Context, tenant string, from, to int64) ([]UsageDay, error)
-	// CountMessages must return how many messages were recorded in the sessions that the tenant has, or the one user of it where
-	// userID is not empty. An erased message counts until its session is erased; what is being imported does not count.
+	// CountMessages must return how many messages there are in the sessions of the tenant, or of the one user of it where userID is not
+	// empty. Neither an erased message counts nor what is being imported.
 	CountMessages(ctx context.Context, tenant, userID string) (int64, error)
 }
 

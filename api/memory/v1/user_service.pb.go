@@ -653,7 +653,11 @@ func (x *EraseUserResponse) GetExtent() *ErasureExtent {
 type ExportUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The user. Required.
-	UserId        string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// Whether the file holds the vectors of facts and messages, so that a server with the same embedding model need not make them again.
+	// Such a file is of version 2, which servers before it refuse. It is refused with MODEL_UNAVAILABLE while the embedding endpoint has
+	// not said how long its vectors are.
+	Vectors       bool `protobuf:"varint,2,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -693,6 +697,13 @@ func (x *ExportUserRequest) GetUserId() string {
 		return x.UserId
 	}
 	return ""
+}
+
+func (x *ExportUserRequest) GetVectors() bool {
+	if x != nil {
+		return x.Vectors
+	}
+	return false
 }
 
 // ExportUserResponse is a piece of the file.
@@ -815,13 +826,18 @@ type ImportUserResponse struct {
 	Sessions int64 `protobuf:"varint,2,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	// How many messages were imported.
 	Messages int64 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
-	// How many facts were imported. Their vectors are made again in the background.
+	// How many facts were imported.
 	Facts int64 `protobuf:"varint,4,opt,name=facts,proto3" json:"facts,omitempty"`
 	// How many sessions of the file were left out, because the user has one of that id or had one that was deleted.
 	LeftSessions int64 `protobuf:"varint,5,opt,name=left_sessions,json=leftSessions,proto3" json:"left_sessions,omitempty"`
 	// How many facts of the file were left out: the user has, or deleted, one of that id or those words, or wrote otherwise, or does not
 	// have the messages that taught it.
-	LeftFacts     int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
+	LeftFacts int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
+	// How many vectors of the file serve here. What came without one is embedded in the background.
+	Vectors int64 `protobuf:"varint,7,opt,name=vectors,proto3" json:"vectors,omitempty"`
+	// How many vectors of the file were left out, and are made again in the background: the server's are of another model or dimension, or
+	// the user was there already.
+	LeftVectors   int64 `protobuf:"varint,8,opt,name=left_vectors,json=leftVectors,proto3" json:"left_vectors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -898,6 +914,20 @@ func (x *ImportUserResponse) GetLeftFacts() int64 {
 	return 0
 }
 
+func (x *ImportUserResponse) GetVectors() int64 {
+	if x != nil {
+		return x.Vectors
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetLeftVectors() int64 {
+	if x != nil {
+		return x.LeftVectors
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
@@ -942,16 +972,17 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"g\n" +
 	"\x11EraseUserResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.memory.v1.JobR\x03job\x120\n" +
-	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent\",\n" +
+	"\x06extent\x18\x02 \x01(\v2\x18.memory.v1.ErasureExtentR\x06extent\"F\n" +
 	"\x11ExportUserRequest\x12\x17\n" +
-	"\auser_id\x18\x01 \x01(\tR\x06userId\"*\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x18\n" +
+	"\avectors\x18\x02 \x01(\bR\avectors\"*\n" +
 	"\x12ExportUserResponse\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\"z\n" +
 	"\x11ImportUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x126\n" +
 	"\von_conflict\x18\x03 \x01(\x0e2\x15.memory.v1.OnConflictR\n" +
-	"onConflict\"\xcb\x01\n" +
+	"onConflict\"\x88\x02\n" +
 	"\x12ImportUserResponse\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
 	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
@@ -959,7 +990,9 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\x05facts\x18\x04 \x01(\x03R\x05facts\x12#\n" +
 	"\rleft_sessions\x18\x05 \x01(\x03R\fleftSessions\x12\x1d\n" +
 	"\n" +
-	"left_facts\x18\x06 \x01(\x03R\tleftFacts*s\n" +
+	"left_facts\x18\x06 \x01(\x03R\tleftFacts\x12\x18\n" +
+	"\avectors\x18\a \x01(\x03R\avectors\x12!\n" +
+	"\fleft_vectors\x18\b \x01(\x03R\vleftVectors*s\n" +
 	"\n" +
 	"OnConflict\x12\x1b\n" +
 	"\x17ON_CONFLICT_UNSPECIFIED\x10\x00\x12\x14\n" +

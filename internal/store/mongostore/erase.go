@@ -91,8 +91,8 @@ func receiptDocs(receipt []memory.StoreReceipt) []receiptDoc {
 	return docs
 }
 
-// errWithdrawn is of an erasure whose fence another turn took: it never counted.
-var errWithdrawn = errors.New("another turn was stored where the erasure was to take effect")
+// errWithdrawn is of an erasure that never counted: another turn took its fence, or its session was erased before it.
+var errWithdrawn = errors.New("an erasure was withdrawn")
 
 // BeginErasure implements store.Erasures.
 func (s *erasureStore) BeginErasure(ctx context.Context, p store.ErasureStart) (memory.Erasure, error) {
@@ -107,7 +107,7 @@ func (s *erasureStore) BeginErasure(ctx context.Context, p store.ErasureStart) (
 		switch d, err := s.complete(ctx, d); {
 		case err == nil:
 			return d.erasure(), nil
-		case !errors.Is(err, errWithdrawn):
+		case !errors.Is(err, errWithdrawn) || memory.ReasonOf(err) == memory.ReasonContention:
 			return memory.Erasure{}, s.failed("begin an erasure", err)
 		}
 	}

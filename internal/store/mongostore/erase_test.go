@@ -384,3 +384,35 @@ func checkRace(t *testing.T, round int, kind memory.ErasureKind, all []racing, t
 		}
 	}
 }
+
+// An import that overwrites a session erases it, looks for what was deleted in it, and stores the file's. A deletion that was looking
+// up its messages meanwhile must not be told to have succeeded in a session that is gone.
+func TestADeletionThatASessionsEndOvertookDoesNotCount(t *testing.T) {
+	a, b, ref := pair(t)
+	mustAppend(t, b, say(ref, "1", "2"))
+	p := erasing(memory.EraseMessages, "e", memory.SeqRange{From: 1, To: 2})
+	_, err := a.HaltedErasure(t.Context(), p)
+	must(t, err)
+	mustErase(t, b, erasing(memory.EraseSession, "whole"))
+	mustAppend(t, b, say(ref, "1", "2"))
+	if _, err := a.BeginErasure(t.Context(), p); memory.ReasonOf(err) != memory.ReasonContention {
+		t.Fatalf("error %v, want one of contention", err)
+	}
+	left := func() (n int) {
+		t.Helper()
+		messages, err := a.Messages(t.Context(), store.MessageQuery{Ref: ref, Limit: 10})
+		must(t, err)
+		for _, m := range messages {
+			if !m.Deleted {
+				n++
+			}
+		}
+		return n
+	}
+	if n := left(); n != 2 {
+		t.Errorf("%d messages are left of the session that has the id now", n)
+	}
+	if e := mustErase(t, a, p); len(e.Seqs) != 1 || left() != 0 {
+		t.Errorf("a repeat erased %v", e.Seqs)
+	}
+}

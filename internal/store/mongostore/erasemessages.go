@@ -19,11 +19,11 @@ import (
 // eraseMessages empties the messages first: whoever reads them from then on reads that they are hidden, and makes nothing of them
 // any more. Then it takes away what was made of them before.
 func (s *erasureStore) eraseMessages(ctx context.Context, d erasureDoc) (int64, error) {
-	if err := s.inTurns.fence(ctx, d); err != nil {
+	if err := s.inTurns.inLivingSession(ctx, d); err != nil {
 		return 0, err
 	}
-	if len(d.Seqs) == 0 {
-		return 0, nil
+	if err := s.inTurns.fence(ctx, d); err != nil || len(d.Seqs) == 0 {
+		return 0, err
 	}
 	key, err := s.inTurns.sessionHashKey(ctx, d)
 	if err != nil {
@@ -78,10 +78,25 @@ func (s *turnEraser) fence(ctx context.Context, d erasureDoc) error {
 	if err != nil || held {
 		return err
 	}
+	return s.withdraw(ctx, d)
+}
+
+func (s *turnEraser) withdraw(ctx context.Context, d erasureDoc) error {
 	if _, err := s.erasures.DeleteOne(ctx, eq("_id", d.ID, "begun", false)); err != nil {
 		return uncertain("withdraw an erasure", err)
 	}
 	return errWithdrawn
+}
+
+// inLivingSession withdraws an erasure whose session was erased since it was looked up: an import that overwrites may have put another
+// one in its place, with the same messages, and has not seen this erasure. One that is stored while the session lives is seen by it: see
+// service.Porter.
+func (s *turnEraser) inLivingSession(ctx context.Context, d erasureDoc) error {
+	n, err := s.conversations.CountDocuments(ctx, eq("_id", d.Session), options.Count().SetLimit(1))
+	if err != nil || n > 0 {
+		return s.failed("read session", err)
+	}
+	return errors.Join(s.withdraw(ctx, d), store.Contention("the session was erased meanwhile"))
 }
 
 func (s *turnEraser) holdsFence(ctx context.Context, d erasureDoc) (bool, error) {

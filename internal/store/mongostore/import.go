@@ -62,8 +62,8 @@ func (im *imports) stage() {
 		im.sessions[i].body = d
 	}
 	for i := range im.slots {
-		d := im.slots[i].body.(jobDoc) //nolint:forcetypeassert // as add made it
-		d.Tenant, d.UserID = store.ImportTenant, string(im.user.Scope)
+		d := im.slots[i].body.(jobDoc)                                                         //nolint:forcetypeassert // as add made it
+		d.Scope, d.Tenant, d.UserID = im.user.Scope, store.ImportTenant, string(im.user.Scope) // the id is of the life that it goes to
 		im.slots[i].body = d
 	}
 }
@@ -88,12 +88,13 @@ func (im *imports) insert(ctx context.Context, s *core) error {
 // PublishImport implements store.Imports. All but the last write can be seen by background work alone, which finds no such user yet
 // and looks again.
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
-	n, err := s.users.CountDocuments(ctx, importing(p.User.Scope), options.Count().SetLimit(1))
+	var staged userDoc
+	err := s.users.FindOne(ctx, importing(p.User.Scope)).Decode(&staged)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return store.ImportGone()
+	}
 	if err != nil {
 		return s.failed("end import", err)
-	}
-	if n == 0 {
-		return store.ImportGone()
 	}
 	if err := s.endIfEnding(ctx, p.User.Ref); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 		return s.failed("end import", err)
 	}
 	u := importedUser(p.User)
-	u.Importing, u.PeriodsAt = false, micros(p.Time)
+	u.Importing, u.PeriodsAt, u.LastVectorNo = false, micros(p.Time), staged.LastVectorNo
 	if u.FactRevision > 0 {
 		u.Feeds.Vectors.At, u.Feeds.Facts.At = micros(p.Time), micros(p.Time)
 	}
@@ -140,11 +141,41 @@ func (s *archive) schedule(ctx context.Context, p store.ImportEnd) error {
 		return err
 	}
 	versions, err := s.embeddingVersions(ctx)
-	if err != nil || len(versions) == 0 {
-		return err
+	for _, v := range versions {
+		if err == nil {
+			err = s.markUnembedded(ctx, p.User.Scope, v)
+		}
 	}
-	_, err = s.facts.UpdateMany(ctx, all, operators(eq("missing", versions), nil))
 	return err
+}
+
+// markUnembedded marks the facts of an import that came without a vector of the version.
+func (s *archive) markUnembedded(ctx context.Context, scope memory.ScopeKey, version int) error {
+	return eachPage(ctx, s.facts, keysOf(scope), exportedDocs, func(d factDoc) string { return d.Key }, func(docs []factDoc) error {
+		keys := make([]string, len(docs))
+		for i, d := range docs {
+			keys[i] = vectorKey(scope, d.ID, version)
+		}
+		came, err := readAll[keyOnly](ctx, s.factVectors, eq("_id", in(keys)), options.Find().SetProjection(eq("_id", 1)))
+		if err != nil {
+			return err
+		}
+		has := make(map[string]bool, len(came))
+		for _, v := range came {
+			has[v.Key] = true
+		}
+		var lacking []string
+		for i, d := range docs {
+			if !has[keys[i]] {
+				lacking = append(lacking, d.Key)
+			}
+		}
+		if len(lacking) == 0 {
+			return nil
+		}
+		_, err = s.facts.UpdateMany(ctx, eq("_id", in(lacking)), bson.D{{Key: "$addToSet", Value: eq("missing", version)}})
+		return err
+	})
 }
 
 // AbandonImport implements store.Imports. The user's document goes last, so that a later call finds what is left.
@@ -159,6 +190,9 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		from   *mongo.Collection
 		filter bson.D
 	}{
+		{s.segments, all},
+		{s.searchIndexs, eq("_id", scope)},
+		{s.factVectors, all},
 		{s.facts, keys},
 		{s.factRevisions, keys},
 		{s.forgotten, all},

@@ -2,11 +2,13 @@ package mongostore
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -47,9 +49,39 @@ func (s *usageStore) CountMessages(ctx context.Context, tenant, userID string) (
 	if userID != "" {
 		filter = eq("tenant", tenant, "user_id", userID)
 	}
-	cursor, err := s.conversations.Aggregate(ctx, bson.A{
+	places, err := s.sum(ctx, s.conversations, bson.A{
 		eq("$match", filter), eq("$group", eq("_id", nil, "n", eq("$sum", "$last_seq"))),
 	})
+	if err != nil || places == 0 {
+		return 0, err
+	}
+	users, err := readAll[userDoc](ctx, s.users, filter, options.Find().SetProjection(eq("_id", 1)))
+	if err != nil {
+		return 0, s.failed("count messages", err)
+	}
+	for some := range slices.Chunk(users, countedUsers) {
+		scopes := make([]memory.ScopeKey, len(some))
+		for i, u := range some {
+			scopes[i] = u.Scope
+		}
+		erased, err := s.sum(ctx, s.turns, bson.A{ // by the index of hidden messages, which those that were erased are among
+			eq("$match", eq("scope", in(scopes), "messages.hidden", true)), eq("$project", eq("messages.deleted", 1)),
+			eq("$unwind", "$messages"), eq("$match", eq("messages.deleted", true)), eq("$group", eq("_id", nil, "n", eq("$sum", 1))),
+		})
+		if err != nil {
+			return 0, err
+		}
+		places -= erased
+	}
+	return places, nil
+}
+
+// countedUsers is of how many users erased messages are counted in one request.
+const countedUsers = 1000
+
+// sum is the n of the one document that the stages make; 0 where they make none.
+func (s *usageStore) sum(ctx context.Context, of *mongo.Collection, stages bson.A) (int64, error) {
+	cursor, err := of.Aggregate(ctx, stages)
 	if err != nil {
 		return 0, s.failed("count messages", err)
 	}

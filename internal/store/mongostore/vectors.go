@@ -43,7 +43,7 @@ func (s *vectorStore) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]s
 	return texts, nil
 }
 
-// ownersOf finds whose facts they are; a user that is being erased has none.
+// ownersOf finds whose facts they are; a user that is being erased or imported has none.
 func (s *vectorStore) ownersOf(ctx context.Context, facts []factDoc) (map[memory.ScopeKey]memory.UserRef, error) {
 	users := map[memory.ScopeKey]memory.UserRef{}
 	var scopes []memory.ScopeKey
@@ -57,7 +57,7 @@ func (s *vectorStore) ownersOf(ctx context.Context, facts []factDoc) (map[memory
 	if len(scopes) == 0 {
 		return users, nil
 	}
-	living := eq("_id", in(scopes), "ended", nil)
+	living := eq("_id", in(scopes), "ended", nil, "tenant", eq("$ne", store.ImportTenant))
 	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	for _, d := range docs {
 		users[d.Scope] = d.ref()

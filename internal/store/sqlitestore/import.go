@@ -247,7 +247,7 @@ func (im *imports) job(j *memory.Job) error {
 	return im.c.run(`UPDATE sessions SET `+column+` = max(`+column+`, ?) WHERE sid = ?`, j.To, sid)
 }
 
-// fact stores a fact with its history. Vectors are made anew.
+// fact stores a fact with its history. Its vector comes by PutFactVectors, or is made anew.
 func (im *imports) fact(r *store.FactRecord) error {
 	key, err := nextKey(im.c, "facts", im.at.uid)
 	if err != nil {
@@ -323,7 +323,8 @@ func serve(c *conn, uid int64, p store.ImportEnd) error {
 		return err
 	}
 	for _, v := range versions {
-		if err := c.run(`INSERT INTO unembedded (version, fact_key) SELECT ?, key FROM facts WHERE uid = ?`, v, uid); err != nil {
+		if err := c.run(`INSERT INTO unembedded (version, fact_key) SELECT ?1, key FROM facts WHERE uid = ?2 AND NOT EXISTS
+			(SELECT 1 FROM fact_vectors v WHERE v.version = ?1 AND v.fact_key = facts.key)`, v, uid); err != nil {
 			return err
 		}
 	}
@@ -333,6 +334,8 @@ func serve(c *conn, uid int64, p store.ImportEnd) error {
 // abandoned are the rows of a life, so that what refers to others goes first. The first two parameters bound the user's
 // keys, the third is the user, the fourth how many rows to delete.
 var abandoned = []string{
+	`DELETE FROM segments WHERE no IN (SELECT no FROM segments WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM fact_vectors WHERE key IN (SELECT key FROM fact_vectors WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
 	`DELETE FROM forgotten_facts WHERE (uid, change, fact_id, key_hash) IN
 		(SELECT uid, change, fact_id, key_hash FROM forgotten_facts WHERE uid = ?3 LIMIT ?4)`,
 	`DELETE FROM quarantine WHERE key IN (SELECT key FROM quarantine WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,

@@ -246,8 +246,8 @@ func insertSegment(c *conn, uid int64, p store.SegmentWrite, hash memory.KeyedHa
 func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	var users []memory.UserRef
 	err := s.read(ctx, "find pending users", func(c *conn) error {
-		return c.query(`SELECT tenant, user_id FROM users WHERE pending_since IS NOT NULL
-			ORDER BY pending_since, uid LIMIT ?+0`, func(r row) error {
+		return c.query(`SELECT u.tenant, u.user_id FROM users u WHERE u.pending_since IS NOT NULL AND `+notImporting+`
+			ORDER BY u.pending_since, u.uid LIMIT ?+0`, func(r row) error {
 			users = append(users, memory.UserRef{Tenant: r.text(0), UserID: r.text(1)})
 			return nil
 		}, limit)
@@ -310,7 +310,7 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 	var refs []store.SegmentRef
 	err := s.read(ctx, "find segments to embed", func(c *conn) error {
 		return c.query(`SELECT u.tenant, u.user_id, u.scope_key, s.no FROM segments s CROSS JOIN users u ON u.uid = s.uid
-			WHERE s.embedding < ? ORDER BY s.embedding, s.no LIMIT ?+0`, func(r row) error {
+			WHERE s.embedding < ? AND `+notImporting+` ORDER BY s.embedding, s.no LIMIT ?+0`, func(r row) error {
 			refs = append(refs, store.SegmentRef{
 				User: memory.UserRef{Tenant: r.text(0), UserID: r.text(1)}, Scope: memory.ScopeKey(r.text(2)), No: r.int(3),
 			})

@@ -27,17 +27,27 @@ func (s *usageStore) UsageDays(ctx context.Context, tenant string, from, to int6
 	return days, err
 }
 
-// CountMessages implements store.Usage.
+// CountMessages implements store.Usage. The places of erased messages are among those of hidden ones.
 func (s *usageStore) CountMessages(ctx context.Context, tenant, userID string) (n int64, err error) {
-	query, args := `SELECT sum(s.last_seq) FROM users u JOIN sessions s ON s.uid = u.uid WHERE u.tenant = ?`, []any{tenant}
+	of, args := ` WHERE u.tenant = ?`, []any{tenant}
 	if userID != "" {
-		query, args = query+` AND u.user_id = ?`, append(args, userID)
+		of, args = of+` AND u.user_id = ?`, append(args, userID)
 	}
 	err = s.read(ctx, "count messages", func(c *conn) error {
-		_, err := c.first(query, func(r row) error {
-			n = r.int(0)
+		var places, erased int64
+		_, err := c.first(`SELECT sum(s.last_seq) FROM users u JOIN sessions s ON s.uid = u.uid`+of, func(r row) error {
+			places = r.int(0)
 			return nil
 		}, args...)
+		if err != nil {
+			return err
+		}
+		_, err = c.first(`SELECT count(*) FROM users u CROSS JOIN hidden_messages h ON h.uid = u.uid CROSS JOIN messages m ON m.key = h.key
+			CROSS JOIN sessions s ON s.sid = h.key >> 32`+of+` AND m.deleted = 1`, func(r row) error {
+			erased = r.int(0)
+			return nil
+		}, args...)
+		n = places - erased
 		return err
 	})
 	return n, err

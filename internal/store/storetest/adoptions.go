@@ -110,6 +110,34 @@ func testAdoptions(t *testing.T, open Open[store.PrimaryStore]) {
 			t.Errorf("work is %+v, want as %+v", is, was)
 		}
 	})
+	t.Run("AdoptSession must have the session's jobs be the user's: they are listed, and one that is open can be claimed", func(t *testing.T) {
+		m := start(t)
+		appendN(t, m, inS, "waits", 2)
+		work := mustWork(t, m, inS)
+		mustOpen(t, m, opening(t, m, inS, memory.JobExtract, work.ExtractCursor+1, work.Session.LastSeq))
+		m.file = exportFile(t, m, alice)
+		m.adoptAll(t)
+		abandon(t, m, 500)
+		listed, err := m.ListJobs(t.Context(), store.JobQuery{Tenant: carol.Tenant, UserID: carol.UserID, Limit: 1000})
+		failing(t)(nil, err)
+		open := 0
+		for _, job := range mustWork(t, m, carol.Session("s")).Jobs {
+			if job.User != carol || !slices.ContainsFunc(listed, func(l memory.Job) bool { return l.ID() == job.ID() }) {
+				t.Errorf("job %v of %v, or it is not listed", job.JobKey, job.User)
+			}
+			if job.State != memory.JobOpen {
+				continue
+			}
+			open++
+			_, err := m.ClaimJob(t.Context(), store.JobClaim{
+				JobRef: store.JobRef{User: carol, ID: job.ID()}, Owner: "one", Now: minute(9000), Until: minute(9001),
+			})
+			failing(t)(nil, err)
+		}
+		if open == 0 {
+			t.Error("no job was open")
+		}
+	})
 	t.Run("AdoptSession must change nothing and return SessionThere where the life has a session of the id", func(t *testing.T) {
 		m := start(t)
 		sessions := m.commit(t)
@@ -155,6 +183,14 @@ func testAdoptions(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err := m.AdoptSession(t.Context(), store.Adoption{Import: importScope, Into: m.into, Session: session, Time: minute(100)})
 		wantReason(t, err, memory.ReasonContention)
 		abandon(t, m, 50)
+	})
+	t.Run("AbandonImport must delete all of an import that was committed, so that it can be made again", func(t *testing.T) {
+		m := start(t)
+		before := exportFile(t, m, carol)
+		m.commit(t)
+		abandon(t, m, 50)
+		wantSameFile(t, exportFile(t, m, carol), before)
+		m.adoptAll(t) // under the same keys
 	})
 	t.Run("AbandonImport must delete nothing of what was adopted, and from the first call on the import is not committed", func(t *testing.T) {
 		m := start(t)

@@ -205,6 +205,57 @@ func testImports(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		wantSameFile(t, exportFile(t, s, carol), strings.Replace(file, `"user_id":"alice"`, `"user_id":"carol"`, 1))
 	})
+	t.Run("vectors that come with an import must serve from PublishImport on, and nothing of the life wait before", func(t *testing.T) {
+		s, file := used(t)
+		v := mustAdd(t, s, embedding("travels", 2)).Version
+		came := stagedVectors(t, s, begun(t, s, file, carol, importScope), v)
+		isStaged := func(u memory.UserRef) bool { return u.Tenant == store.ImportTenant }
+		texts := waiting(t, s, store.EmbedQuery{Version: v, Limit: 1000})
+		if slices.ContainsFunc(texts, func(f store.FactText) bool { return isStaged(f.User) }) {
+			t.Errorf("a fact of the import waits for its vector: %v", texts)
+		}
+		segments, err := s.SegmentsToEmbed(t.Context(), v, 1000)
+		failing(t)(nil, err)
+		if slices.ContainsFunc(segments, func(r store.SegmentRef) bool { return isStaged(r.User) }) {
+			t.Errorf("messages of the import wait for their vectors: %v", segments)
+		}
+		users, err := s.PendingUsers(t.Context(), 1000)
+		failing(t)(nil, err)
+		if slices.ContainsFunc(users, isStaged) {
+			t.Errorf("messages of the import wait for the search index: %v", users)
+		}
+		failing(t)(nil, s.PublishImport(t.Context(), store.ImportEnd{User: came.user, Time: minute(100)}))
+		vectors, err := s.FactVectors(t.Context(), carol, v, 0)
+		failing(t)(nil, err)
+		wantEqual(t, len(vectors), came.facts)
+		var lacking []string
+		for _, f := range waiting(t, s, store.EmbedQuery{Version: v, User: &carol, Limit: 1000}) {
+			lacking = append(lacking, f.FactID)
+		}
+		wantEqual(t, lacking, []string{came.without})
+		wantEqual(t, len(searchIndex(t, s, carol).Segments), 1)
+		wantEqual(t, refs(pending(t, s, carol, 1000)), []store.TurnRef{came.last})
+		users, err = s.PendingUsers(t.Context(), 1000)
+		failing(t)(nil, err)
+		if !slices.Contains(users, carol) {
+			t.Error("the turn that came without a vector does not wait for the search index")
+		}
+	})
+	t.Run("AbandonImport must delete vectors that came with the import", func(t *testing.T) {
+		s, file := used(t)
+		v := mustAdd(t, s, embedding("travels", 2)).Version
+		_, messages, err := s.CountMessagesToEmbed(t.Context(), v)
+		failing(t)(nil, err)
+		stagedVectors(t, s, begun(t, s, file, carol, importScope), v)
+		abandon(t, s, 3)
+		_, left, err := s.CountMessagesToEmbed(t.Context(), v)
+		failing(t)(nil, err)
+		wantEqual(t, left, messages)
+		published(t, s, file, carol, importScope)
+		vectors, err := s.FactVectors(t.Context(), carol, v, 0)
+		failing(t)(nil, err)
+		wantEqual(t, vectors, []store.FactVector(nil))
+	})
 	t.Run("StaleImports must leave out what was added to since", func(t *testing.T) {
 		s := open(t)
 		failing(t)(nil, s.BeginImport(t.Context(), store.ImportStart{Scope: "c0", HashKey: "h", Time: noon}))
@@ -275,7 +326,7 @@ func eraseSeqs(t *testing.T, s store.PrimaryStore, id string, ref memory.Session
 func exportFile(t *testing.T, s store.PrimaryStore, user memory.UserRef) string {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := portable.NewWriter(&out, "test")
+	w, err := portable.NewWriter(&out, "test", portable.Vectors{})
 	failing(t)(nil, err)
 	failing(t)(nil, s.Export(t.Context(), user, w.Write))
 	failing(t)(nil, w.Close())
@@ -325,6 +376,52 @@ func addAll(t *testing.T, s store.PrimaryStore, r *portable.Reader, user memory.
 	for _, some := range [][]store.Record{records[:7], records[7:]} {
 		failing(t)(nil, s.AddImported(t.Context(), store.ImportedRecords{User: user, Scope: r.User().Scope, Records: some, Time: noon}))
 	}
+}
+
+// cameWithVectors is an import with vectors of all facts but one, and a segment of all turns but the last.
+type cameWithVectors struct {
+	user    store.UserRecord
+	facts   int
+	without string
+	last    store.TurnRef
+}
+
+// stagedVectors adds all of a file with vectors of two numbers.
+func stagedVectors(t *testing.T, s store.PrimaryStore, r *portable.Reader, version int) (out cameWithVectors) {
+	t.Helper()
+	staged := store.ImportUser(r.User().Scope)
+	out.user = *r.User()
+	w := store.VectorWrite{Version: version, Time: noon}
+	segment := store.SegmentWrite{User: staged, Scope: r.User().Scope, Analyzer: "v1", Data: []byte("came along"), Time: noon}
+	for {
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		failing(t)(nil, err)
+		p := store.ImportedRecords{User: out.user.Ref, Scope: out.user.Scope, Records: []store.Record{record}, Time: noon}
+		failing(t)(nil, s.AddImported(t.Context(), p))
+		switch {
+		case record.Fact != nil && out.without == "":
+			out.without = record.Fact.ID
+		case record.Fact != nil:
+			w.Vectors = append(w.Vectors, store.NewVector{
+				User: staged, FactID: record.Fact.ID, Revision: record.Fact.Revision, Vector: []float32{1, float32(len(w.Vectors))},
+			})
+		case record.Turn != nil && len(record.Turn.Messages) > 0:
+			if out.last.Session != "" {
+				segment.Turns = append(segment.Turns, out.last)
+			}
+			out.last = store.TurnRef{Session: record.Turn.Session, TurnNo: record.Turn.TurnNo}
+		}
+	}
+	segment.Messages, out.facts = len(segment.Turns), len(w.Vectors)
+	if out.facts == 0 || len(segment.Turns) == 0 {
+		t.Fatalf("%d facts and %d turns came", out.facts, len(segment.Turns))
+	}
+	failing(t)(nil, s.PutFactVectors(t.Context(), w))
+	put(t, s, segment)
+	return out
 }
 
 func published(t *testing.T, s store.PrimaryStore, file string, user memory.UserRef, scope memory.ScopeKey) {

@@ -114,10 +114,12 @@ class EraseUserResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_work_service_pb2.Job, _Mapping]] = ..., extent: _Optional[_Union[_work_service_pb2.ErasureExtent, _Mapping]] = ...) -> None: ...
 
 class ExportUserRequest(_message.Message):
-    __slots__ = ("user_id",)
+    __slots__ = ("user_id", "vectors")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
     user_id: str
-    def __init__(self, user_id: _Optional[str] = ...) -> None: ...
+    vectors: bool
+    def __init__(self, user_id: _Optional[str] = ..., vectors: bool = ...) -> None: ...
 
 class ExportUserResponse(_message.Message):
     __slots__ = ("chunk",)
@@ -136,17 +138,21 @@ class ImportUserRequest(_message.Message):
     def __init__(self, user_id: _Optional[str] = ..., chunk: _Optional[bytes] = ..., on_conflict: _Optional[_Union[OnConflict, str]] = ...) -> None: ...
 
 class ImportUserResponse(_message.Message):
-    __slots__ = ("user", "sessions", "messages", "facts", "left_sessions", "left_facts")
+    __slots__ = ("user", "sessions", "messages", "facts", "left_sessions", "left_facts", "vectors", "left_vectors")
     USER_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     FACTS_FIELD_NUMBER: _ClassVar[int]
     LEFT_SESSIONS_FIELD_NUMBER: _ClassVar[int]
     LEFT_FACTS_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_VECTORS_FIELD_NUMBER: _ClassVar[int]
     user: User
     sessions: int
     messages: int
     facts: int
     left_sessions: int
     left_facts: int
-    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., left_sessions: _Optional[int] = ..., left_facts: _Optional[int] = ...) -> None: ...
+    vectors: int
+    left_vectors: int
+    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., left_sessions: _Optional[int] = ..., left_facts: _Optional[int] = ..., vectors: _Optional[int] = ..., left_vectors: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,218 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/store/storetest/backend"
+)
+
+// exportVectors exports a user with vectors.
+func (h *harness) exportVectors(t *testing.T, user string) string {
+	t.Helper()
+	stream := must(h.users().ExportUser(h.ctx, &memoryv1.ExportUserRequest{UserId: user, Vectors: true}))(t)
+	var file bytes.Buffer
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return file.String()
+		}
+		file.Write(must(m, err)(t).GetChunk())
+	}
+}
+
+// trailerOf is the last line of a file.
+func trailerOf(t testing.TB, file string) portable.Trailer {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(file), "\n")
+	var last portable.Line
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Trailer == nil {
+		t.Fatalf("no trailer: %v", err)
+	}
+	return *last.Trailer
+}
+
+// withSum is the file with the checksum of its lines.
+func withSum(file string) string {
+	lines := withoutTrailer(file)
+	sum := sha256.Sum256([]byte(lines))
+	at := strings.LastIndex(file, `"sha256":"`) + len(`"sha256":"`)
+	return lines + file[len(lines):at] + hex.EncodeToString(sum[:]) + file[at+2*len(sum):]
+}
+
+// embedded exports a user with vectors once every fact, and every message but so many, has one.
+func (h *harness) embedded(t *testing.T, user string, without int64) (file string) {
+	t.Helper()
+	eventually(t, "vectors of all", func() bool {
+		before := file
+		file = h.exportVectors(t, user)
+		end := trailerOf(t, file)
+		return end.Vectors == end.Facts+end.Messages-without && file == before
+	})
+	return file
+}
+
+// embedder is an endpoint that notes which texts it was asked for.
+type embedder struct {
+	*llmtest.Server
+	mu    sync.Mutex
+	texts []string
+}
+
+func newEmbedder(t *testing.T) *embedder {
+	e := &embedder{}
+	e.Server = llmtest.New(llmtest.Options{Dimension: 8, Embed: func(r llmtest.EmbedRequest) llmtest.EmbedReply {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.texts = append(e.texts, r.Texts...)
+		return llmtest.EmbedReply{}
+	}})
+	t.Cleanup(e.Close)
+	return e
+}
+
+// asked returns the texts that were asked for since it was called last.
+func (e *embedder) asked() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	texts := e.texts
+	e.texts = nil
+	return texts
+}
+
+func TestVectorsTravelWithAUser(t *testing.T) {
+	t.Parallel()
+	for _, set := range []storeSet{embedded, onMongoDB, onThree} {
+		t.Run("over "+string(set), func(t *testing.T) {
+			t.Parallel()
+			var corner backendtest.Backends
+			switch set {
+			case onMongoDB:
+				corner = backendtest.Backends{MongoDB: backend.MongoDB(t), Name: newName(t)}
+				t.Cleanup(func() {
+					if err := corner.Drop(); err != nil {
+						t.Errorf("drop the database: %v", err)
+					}
+				})
+			case onThree:
+				corner = newCorner(t)
+			case embedded:
+			}
+			endpoint := newEmbedder(t)
+			o := app.Options{LateWrites: 100 * time.Millisecond} // nothing is late here, and erasures are waited for
+			h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
+				c.EmbeddingBaseURL, c.EmbeddingModel = endpoint.URL(), "scripted"
+				if set != embedded {
+					c.MongoDBURI, c.MongoDBDatabase = config.Secret(corner.MongoDB), corner.Name
+				}
+				if set == onThree {
+					c.MilvusAddress, c.MilvusPrefix = corner.Milvus, corner.Name
+					c.ElasticsearchURL, c.ElasticsearchPrefix = corner.Elasticsearch, corner.Name
+				}
+			})
+			vectorsTravel(t, h, endpoint)
+		})
+	}
+}
+
+func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
+	for s := range 3 {
+		for i := range 2 {
+			h.record(t, fmt.Sprint("s", s),
+				user(fmt.Sprint("u", i), fmt.Sprintf("The ferry %d of harbour %d leaves at noon.", i, s)), assistant(fmt.Sprint("a", i), "I see."))
+		}
+	}
+	for _, text := range []string{"Keeps two lighthouses.", "Is afraid of gulls."} {
+		must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: text}}))(t)
+	}
+	h.record(t, "s0", user("canary", "Zqcanaryxqueme is the word."), assistant("heard", "I see."))
+	h.embedded(t, "ada", 0)
+	must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{
+		UserId: "ada", SessionId: "s0", MessageIds: []string{"canary"}, Wait: durationpb.New(time.Minute),
+	}))(t)
+	for s := range 3 {
+		eventually(t, "the end of extraction", func() bool {
+			return must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+				UserId: "ada", SessionId: fmt.Sprint("s", s), Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
+			}))(t).GetReached()
+		})
+	}
+	file := h.embedded(t, "ada", 1)
+	if strings.Contains(file, "Zqcanaryxqueme") {
+		t.Error("the words of a deleted message are in the file")
+	}
+	for _, line := range strings.Split(strings.TrimSpace(file), "\n") {
+		var l portable.Line
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; l.Turn != nil && i < len(l.Turn.Messages); i++ {
+			if m := l.Turn.Messages[i]; m.Deleted != (m.Vector == nil) {
+				t.Errorf("message %d is deleted: %t, and has a vector of %d bytes", m.Seq, m.Deleted, len(m.Vector))
+			}
+		}
+	}
+	n := trailerOf(t, file).Vectors
+	eraseAda := func() {
+		must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
+	}
+	eraseAda()
+	endpoint.asked()
+
+	t.Run("export, erase, import: they serve at once, a second export is equal byte for byte, and nothing is embedded again", func(t *testing.T) {
+		got := must(h.imported(h.ctx, "", file, 1000))(t)
+		if got.GetVectors() != n || got.GetLeftVectors() != 0 {
+			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
+		}
+		if again := h.exportVectors(t, "ada"); again != file {
+			t.Errorf("differs:\n%s", firstDifference(file, again))
+		}
+		h.record(t, "later", user("new", "A kayak is faster."))
+		h.embedded(t, "ada", 1) // so that whatever lacked a vector has been looked for
+		if asked := endpoint.asked(); !slices.Equal(asked, []string{"A kayak is faster."}) {
+			t.Errorf("the endpoint was asked for %q", asked)
+		}
+		eventually(t, "the fact by its meaning", func() bool {
+			return byMeaning(h.searchFacts(t, "afraid gulls"), "Is afraid of gulls.")
+		})
+	})
+	t.Run("into a user who is there they are left out, counted and made again", func(t *testing.T) {
+		got := must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_NEW_IDS))(t)
+		if got.GetVectors() != 0 || got.GetLeftVectors() != n {
+			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
+		}
+		h.embedded(t, "ada", 2)
+	})
+	t.Run("of another model they are left out and counted", func(t *testing.T) {
+		other := withSum(strings.Replace(file, `{"embedding":{"model":"scripted"`, `{"embedding":{"model":"another"`, 1))
+		got := must(h.imported(h.ctx, "grace", other, 1<<20))(t)
+		if got.GetVectors() != 0 || got.GetLeftVectors() != n {
+			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
+		}
+	})
+	t.Run("a file without vectors holds none of them and is of the version that earlier servers read", func(t *testing.T) {
+		plain := must(h.export(t, "ada"))(t)
+		if !strings.HasPrefix(plain, `{"header":{"format":"strata-user","version":1,`) || strings.Contains(plain, `"vector":`) {
+			t.Errorf("header %.100s", plain)
+		}
+	})
+}
