@@ -37,8 +37,11 @@ func TestTheTableOfCalls(t *testing.T) {
 
 func TestTheCountersThatCountSomething(t *testing.T) {
 	got := counterGroups([]Measure{
-		{Name: "a", Labels: map[string]string{"kind": "extract", "fate": "done"}, Value: 200}, {Name: "a", Labels: map[string]string{"kind": "merge", "fate": "done"}, Value: 50},
-		{Name: "b"}, {Name: "c", Value: 1}, {Name: "h", Value: 1, Buckets: []Bucket{{math.Inf(1), 1}}},
+		{Name: "a", Labels: map[string]string{"kind": "extract", "fate": "done"}, Value: 200},
+		{Name: "a", Labels: map[string]string{"kind": "merge", "fate": "done"}, Value: 50},
+		{Name: "b"},
+		{Name: "c", Value: 1},
+		{Name: "h", Value: 1, Buckets: []Bucket{{math.Inf(1), 1}}},
 	})
 	want := []counterGroup{
 		{Name: "a", Rows: []counterRow{{"done · extract", 200, 100}, {"done · merge", 50, 25}}}, {Name: "c", Rows: []counterRow{{"", 1, 100}}},
