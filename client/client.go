@@ -85,6 +85,9 @@ func New(address string, opts Options) (*Client, error) {
 	}, nil
 }
 
+// Conn is the connection, for services that have no field here, such as grpc.health.v1. Calls by it are made as those of the fields are.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+
 // Close closes the connection. Calls after it fail.
 func (c *Client) Close() error {
 	return c.conn.Close()

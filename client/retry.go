@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/stratamem/strata/internal/backoff"
 )
 
 // Retry is how often and how soon a call is made again: full jitter below a bound that doubles up to a most
@@ -44,11 +46,7 @@ func (r Retry) after(e *Error, attempt int, repeatable bool) (wait time.Duration
 	if attempt >= r.Attempts || !passes(e, repeatable) {
 		return 0, false
 	}
-	bound := r.First
-	for range attempt - 1 {
-		bound = min(r.Most, 2*bound)
-	}
-	wait = time.Duration(r.Draw() * float64(min(r.Most, bound)))
+	wait = time.Duration(r.Draw() * float64(backoff.Exponential{First: r.First, Last: r.Most}.After(attempt)))
 	if e.RetryAfter != nil {
 		wait += *e.RetryAfter
 	}
@@ -117,7 +115,10 @@ func (a attempts) unary(
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
 		defer cancel()
 	}
-	sent, has := identified(request)
+	sent, has := request, false
+	if a.retry.Attempts > 1 {
+		sent, has = identified(request)
+	}
 	repeatable := has || reads(method)
 	for attempt := 1; ; attempt++ {
 		err := invoke(ctx, method, sent, reply, conn, opts...)
@@ -129,19 +130,8 @@ func (a attempts) unary(
 		if deadline, _ := ctx.Deadline(); !again || time.Until(deadline) <= wait {
 			return failed
 		}
-		if err := pause(ctx, wait); err != nil {
+		if !backoff.Pause(ctx, wait) {
 			return failed
 		}
-	}
-}
-
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -63,7 +63,7 @@ func (t *Turns) Enter(ctx context.Context, tenant string, kind Kind) (_ context.
 	return t.entered(ctx, s)
 }
 
-// await waits until the call is told, no longer than half of the time that it has left.
+// await waits until it is the call's turn, no longer than half of the time that it has left.
 func (t *Turns) await(ctx context.Context, w *turn) error {
 	longest := t.longest
 	if deadline, ok := ctx.Deadline(); ok {

@@ -324,7 +324,7 @@ const lateWrites = time.Minute
 func (a *App) newSweeper(facts *recall.FactCache, index *recall.SearchIndex, meter erasure.Meter) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: a.store, Facts: facts, Views: a.erasedViews(), Purged: memory.PurgedByCompaction, Late: a.lateWrites,
-		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop,
+		Note: a.stores.note, Settle: a.indexer.Settle, Applied: a.factsApplied, Swept: index.Drop, LookAgain: a.runner.LookAgain,
 		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 	}
 	if a.stores.file != nil {
@@ -347,7 +347,7 @@ func (a *App) erasedViews() (all []erasure.View) {
 	return all
 }
 
-// factsApplied tells what follows a change of a user's facts.
+// factsApplied wakes what follows a change of a user's facts.
 func (a *App) factsApplied(user memory.UserRef) {
 	a.embeddings.Wake()
 	for _, f := range a.feeders {
@@ -427,8 +427,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	due := dueEraser{store: a.store, sweeper: a.sweeper, runner: a.runner, facts: services.Facts, secret: secret}
-	a.keeper = a.newKeeper(policies, due, meter)
+	a.keeper = a.newKeeper(policies, services.Facts, meter)
 	return services, nil
 }
 
@@ -448,7 +447,7 @@ func (a *App) fenceSecret(ctx context.Context) ([]byte, error) {
 // maxQueries is how many queries may be embedded at once.
 const maxQueries = 64
 
-// background tells all that works on a session that it has something new.
+// background wakes all that works on a session when it has something new.
 type background struct {
 	*jobrunner.Runner
 	indexer *indexing.Indexer

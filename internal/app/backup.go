@@ -105,7 +105,7 @@ func (s *stores) repeatErasures(ctx context.Context, sweeper *erasure.Sweeper) (
 	if err != nil {
 		return ledger.Result{}, err
 	}
-	return ledger.Replay{Store: s.truth, TakeFacts: sweeper.TakeFacts, Now: s.truth.Now}.Run(ctx, entries)
+	return ledger.Replay{Store: s.truth, Begin: sweeper.Begin, Now: s.truth.Now}.Run(ctx, entries)
 }
 
 // repeatErasures does so before anybody is served, whatever way a backup came to its place.

@@ -2,13 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"time"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/retention"
@@ -16,70 +11,12 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// dueEraser erases what is due as a person has it erased. It implements retention.Eraser.
-type dueEraser struct {
-	store   store.PrimaryStore
-	sweeper *erasure.Sweeper
-	runner  service.Runner
-	facts   *service.FactEditor
-	secret  []byte
-}
-
-// EraseSession implements retention.Eraser.
-func (e dueEraser) EraseSession(ctx context.Context, ref memory.SessionRef, key memory.SessionKey) error {
-	return e.erase(ctx, key, store.ErasureStart{Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID})
-}
-
-// EraseMessages implements retention.Eraser.
-func (e dueEraser) EraseMessages(ctx context.Context, ref memory.SessionRef, key memory.SessionKey, seqs []memory.SeqRange) error {
-	return e.erase(ctx, key, store.ErasureStart{Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Seqs: seqs})
-}
-
-// erase erases what belongs to an incarnation of a session, unless another one has its name by now.
-func (e dueEraser) erase(ctx context.Context, key memory.SessionKey, start store.ErasureStart) error {
-	now, err := e.store.Session(ctx, start.User.Session(start.SessionID))
-	if memory.IsGone(err) || err == nil && now.Key != key {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read session: %w", err)
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "retention/%s/%d/%v", key, start.Kind, start.Seqs))
-	start.ID, start.Time = hex.EncodeToString(sum[:16]), e.store.Now().UTC().Truncate(time.Microsecond)
-	start.UserHash = memory.ErasureUserHash(e.secret, start.User)
-	begun, err := e.store.BeginErasure(ctx, start)
-	if memory.IsGone(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := e.sweeper.TakeFacts(ctx, start.User, begun); err != nil {
-		return err
-	}
-	look := "" // a session that ended leaves the user's weeks and months
-	if start.Kind == memory.EraseMessages {
-		look = start.SessionID
-	}
-	e.runner.LookAgain(start.User, look)
-	e.sweeper.Wake()
-	return nil
-}
-
-// ForgetFacts implements retention.Eraser.
-func (e dueEraser) ForgetFacts(ctx context.Context, user memory.UserRef, ids []string) error {
-	for _, id := range ids {
-		err := e.facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
-		if err != nil && !memory.IsGone(err) && memory.ReasonOf(err) != memory.ReasonFactNotFound {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *App) newKeeper(policies policy.Policies, eraser dueEraser, meter retention.Meter) *retention.Keeper {
+func (a *App) newKeeper(policies policy.Policies, facts *service.FactEditor, meter retention.Meter) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
-		Store: a.store, Eraser: eraser, Policies: policies, Profile: a.limits.Profile,
+		Store: a.store, Policies: policies, Profile: a.limits.Profile, Begin: a.sweeper.Begin,
+		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
+			return facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
+		},
 		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		Report: a.cfg.Retention == config.RetentionReport, Audit: a.cfg.AuditRetention,
 	})

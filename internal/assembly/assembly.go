@@ -1,7 +1,7 @@
 // Package assembly makes the context of the next model call: it decides what is in it within a token budget, and renders it
 // by the rules of a provider. It is pure: equal inputs give equal bytes.
 //
-// build in assemble.go tells the way of a context from top to bottom. What the session's messages are is in conversation.go
+// build in assemble.go has the way of a context from top to bottom. What the session's messages are is in conversation.go
 // and transcript.go, what memory is in section.go, what things cost in price.go, and how they are written in the package
 // render.
 package assembly

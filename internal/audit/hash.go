@@ -16,7 +16,7 @@ const (
 	tokenPrefix = "jwt:"
 )
 
-// Hasher makes the keyed hashes that stand for ids of people (HMAC-SHA-256, cut to 128 bits), under the secret that all servers on a
+// Hasher makes the keyed hashes in place of ids of people (HMAC-SHA-256, cut to 128 bits), under the secret that all servers on a
 // store share: who knows an id can ask for its entries, before and after the erasure of the user, and nobody reads an id from them.
 type Hasher struct{ secret []byte }
 
@@ -33,17 +33,17 @@ func (h Hasher) keyed(kind string, parts ...string) memory.KeyedHash {
 	return memory.KeyedHash(mac.Sum(nil)[:16])
 }
 
-// User is what stands for a user.
+// User is the hash of a user's id.
 func (h Hasher) User(user memory.UserRef) memory.KeyedHash {
 	return h.keyed("user", user.Tenant, user.UserID)
 }
 
-// Session is what stands for a session.
+// Session is the hash of a session's id.
 func (h Hasher) Session(ref memory.SessionRef) memory.KeyedHash {
 	return h.keyed("session", ref.Tenant, ref.UserID, ref.SessionID)
 }
 
-// Request is what stands for the request id of a call by the tenant.
+// Request is the hash of the request id of a call by the tenant.
 func (h Hasher) Request(tenant, id string) memory.KeyedHash { return h.keyed("request", tenant, id) }
 
 // principal names who called. The subject of a token may be a person's id; the id of a key and the name of a certificate in the

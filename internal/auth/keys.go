@@ -108,10 +108,10 @@ func (k *Keys) used(key store.Key) {
 	}
 }
 
-// noteEvery is how often the store is told which keys were used.
+// noteEvery is how often the store notes which keys were used.
 const noteEvery = 10 * time.Second
 
-// Run tells the store which keys were used, until ctx ends, and then once more.
+// Run notes in the store which keys were used, until ctx ends, and then once more.
 func (k *Keys) Run(ctx context.Context) error {
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()

@@ -1,6 +1,6 @@
 // Package backendlatency measures how long a call waited for other servers: MongoDB, Milvus, Elasticsearch, an embedder. Clients
 // mark the beginning and the end of each wait; waits side by side count once, so that the sum is the time that computing
-// less could not save. Who admits calls can be told of these waits, and of others that take no processor time either.
+// less could not save. Who admits calls can be notified of these waits, and of others that take no processor time either.
 package backendlatency
 
 import (
@@ -39,7 +39,7 @@ func Begin(ctx context.Context) (end func()) {
 	})
 }
 
-// Idler is told when a call waits. Its methods may be called by several goroutines and must not block.
+// Idler is notified when a call waits. Its methods may be called by several goroutines and must not block.
 type Idler interface {
 	IdleBegins()
 	IdleEnds()
@@ -47,7 +47,7 @@ type Idler interface {
 
 type idlerKey struct{}
 
-// Tell returns a context whose waits the Idler is told of.
+// Tell returns a context of whose waits the Idler is notified.
 func Tell(ctx context.Context, i Idler) context.Context { return context.WithValue(ctx, idlerKey{}, i) }
 
 // Idle marks the beginning of a wait for something in this process, such as the disk or background work: no clock adds it up. The

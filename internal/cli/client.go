@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/config"
 )
 
@@ -34,7 +33,7 @@ func (f authorFlag) name(env Env) string {
 }
 
 // dial prepares a connection to the server, after misspelt environment variables are refused.
-func (r *run) dial() (*grpc.ClientConn, error) {
+func (r *run) dial() (*client.Client, error) {
 	if err := config.CheckEnv(r.env.Environ, clientEnv()); err != nil {
 		return nil, err
 	}
@@ -57,54 +56,40 @@ func (r *run) token() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// bearer sends a token with every call.
-type bearer string
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(b)}, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials: a server on this machine, or behind a proxy that ends TLS, has none.
-func (bearer) RequireTransportSecurity() bool { return false }
-
 // server is where a server is, and who may have signed its certificate: see options.
 type server struct{ address, ca string }
 
-// credentials are TLS's where the address begins with https://, which is cut off.
-func (s server) credentials() (addr string, c credentials.TransportCredentials, err error) {
-	addr, over := strings.CutPrefix(s.address, "https://")
-	if !over {
-		return addr, insecure.NewCredentials(), nil
+// tls is how its certificate is checked; nil where its address does not begin with https://.
+func (s server) tls() (*tls.Config, error) {
+	if !strings.HasPrefix(s.address, "https://") {
+		return nil, nil
 	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.ca == "" {
-		return addr, credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), nil
+		return config, nil
 	}
 	pem, err := os.ReadFile(s.ca)
 	if err != nil {
-		return addr, nil, usagef("--ca: %w", err)
+		return nil, usagef("--ca: %w", err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return addr, nil, usagef("--ca %s: there is no certificate in it: it holds PEM", s.ca)
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, usagef("--ca %s: there is no certificate in it: it holds PEM", s.ca)
 	}
-	return addr, credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}), nil
+	return config, nil
 }
 
-func dial(to server, token string) (*grpc.ClientConn, error) {
-	addr, creds, err := to.credentials()
+// dial prepares a connection whose calls are made once: who runs a command sees at once what failed.
+func dial(to server, token string) (*client.Client, error) {
+	config, err := to.tls()
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(creds)}
-	if token != "" {
-		options = append(options, grpc.WithPerRPCCredentials(bearer(token)))
-	}
-	conn, err := grpc.NewClient(addr, options...)
+	c, err := client.New(to.address, client.Options{Key: token, TLS: config, Retry: client.Retry{Attempts: 1}})
 	if err != nil {
 		return nil, usagef("--server %s: %w", to.address, err)
 	}
-	return conn, nil
+	return c, nil
 }
 
 // call runs f with a client of the server, within the timeout.
@@ -114,14 +99,14 @@ func (r *run) call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) e
 
 // callOn runs f with a client of one of the server's services, within the timeout.
 func callOn[C any](r *run, newClient func(grpc.ClientConnInterface) C, f func(ctx context.Context, c C) error) error {
-	conn, err := r.dial()
+	server, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer server.Close()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	return r.explained(f(ctx, newClient(conn)))
+	return r.explained(f(ctx, newClient(server.Conn())))
 }
 
 // ask makes one call of one of the server's services, within the timeout.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -97,25 +97,10 @@ func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Conte
 type demo struct {
 	*run
 	palette
-	demoClients
+	server   *client.Client
 	budget   int64
 	patience time.Duration
 	known    map[string]bool // facts that were shown
-}
-
-// demoClients are the services that the demo calls.
-type demoClients struct {
-	client    memoryv1.MemoryServiceClient
-	facts     memoryv1.FactServiceClient
-	summaries memoryv1.SummaryServiceClient
-	work      memoryv1.WorkServiceClient
-}
-
-func clientsOf(conn *grpc.ClientConn) demoClients {
-	return demoClients{
-		client: memoryv1.NewMemoryServiceClient(conn), facts: memoryv1.NewFactServiceClient(conn),
-		summaries: memoryv1.NewSummaryServiceClient(conn), work: memoryv1.NewWorkServiceClient(conn),
-	}
 }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.env.Stdout, format, args...) }
@@ -148,12 +133,11 @@ func (d *demo) play(cfg config.Config, model string) error {
 // acts plays parts of the script on one run of the server.
 func (d *demo) acts(cfg config.Config, acts ...func(context.Context) error) error {
 	return withServer(d.ctx, cfg, func(ctx context.Context, a *app.App) error {
-		conn, err := dial(server{address: a.Addr()}, "")
-		if err != nil {
+		var err error
+		if d.server, err = dial(server{address: a.Addr()}, ""); err != nil {
 			return err
 		}
-		defer conn.Close()
-		d.demoClients = clientsOf(conn)
+		defer d.server.Close()
 		for _, act := range acts {
 			if err := act(ctx); err != nil {
 				return d.explained(err)
@@ -238,7 +222,7 @@ func (d *demo) record(ctx context.Context, session string, t demoTurn) (time.Dur
 		return 0, fmt.Errorf("encode state: %w", err)
 	}
 	start := d.env.Now()
-	_, err = d.client.Record(ctx, req)
+	_, err = d.server.Memory.Record(ctx, req)
 	return d.env.Now().Sub(start), err
 }
 
@@ -247,7 +231,7 @@ func (d *demo) ask(ctx context.Context, t demoTurn, explain func(*memoryv1.Build
 	question, answer := t.messages[0], t.messages[1]
 	d.line(question)
 	start := d.env.Now()
-	reply, err := d.client.BuildContext(ctx, &memoryv1.BuildContextRequest{
+	reply, err := d.server.Memory.BuildContext(ctx, &memoryv1.BuildContextRequest{
 		UserId: demoUser, SessionId: demoCheckup, Pending: []*memoryv1.Message{question}, Explain: true,
 		Instructions: "You are Ada's assistant.", Render: memoryv1.Render_RENDER_TEXT, AsOf: timestamppb.New(t.at),
 		Overrides: &memoryv1.ContextOverrides{BudgetTokens: &d.budget},

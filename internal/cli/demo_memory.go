@@ -15,7 +15,7 @@ import (
 
 // await waits until the background work of a session has come to a message; 0 is the last one.
 func (d *demo) await(ctx context.Context, session string, seq int64, of ...memoryv1.Watermark) error {
-	reply, err := d.work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{
+	reply, err := d.server.Work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{
 		UserId: demoUser, SessionId: session, MinSeq: seq, Of: of, Timeout: durationpb.New(d.patience),
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *demo) await(ctx context.Context, session string, seq int64, of ...memor
 
 // parked names the jobs that failed.
 func (d *demo) parked(ctx context.Context) error {
-	reply, err := d.work.ListJobs(ctx, &memoryv1.ListJobsRequest{UserId: demoUser})
+	reply, err := d.server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{UserId: demoUser})
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (d *demo) learnt(ctx context.Context, session string) error {
 		return err
 	}
 	took := d.since(start)
-	reply, err := d.facts.ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: demoUser, SessionId: session})
+	reply, err := d.server.Facts.ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: demoUser, SessionId: session})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (d *demo) fact(f *memoryv1.Fact) {
 
 // summarised makes the service summarise a session that is over, and prints the summary.
 func (d *demo) summarised(ctx context.Context, session string) error {
-	reply, err := d.summaries.Summarize(ctx, &memoryv1.SummarizeRequest{UserId: demoUser, SessionId: session})
+	reply, err := d.server.Summaries.Summarize(ctx, &memoryv1.SummarizeRequest{UserId: demoUser, SessionId: session})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (d *demo) summary(title string, s *memoryv1.Summary) {
 	}
 }
 
-// weekEvery is how often the demo looks for the week's summary: no watermark tells of it.
+// weekEvery is how often the demo looks for the week's summary: no watermark shows it.
 const weekEvery = 20 * time.Millisecond
 
 // week is the summary of the first session's week, which is long over; nil when it takes too long.
@@ -111,7 +111,7 @@ func (d *demo) week(ctx context.Context) (*memoryv1.Summary, error) {
 	enough := time.NewTimer(d.patience)
 	defer enough.Stop()
 	for {
-		reply, err := d.summaries.GetSummary(ctx, req)
+		reply, err := d.server.Summaries.GetSummary(ctx, req)
 		if err == nil || status.Code(err) != codes.NotFound {
 			return reply.GetSummary(), err
 		}
@@ -127,7 +127,7 @@ func (d *demo) week(ctx context.Context) (*memoryv1.Summary, error) {
 
 // superseded prints the facts that do not hold any more, with their history.
 func (d *demo) superseded(ctx context.Context) error {
-	reply, err := d.facts.ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: demoUser, IncludePast: true})
+	reply, err := d.server.Facts.ListFacts(ctx, &memoryv1.ListFactsRequest{UserId: demoUser, IncludePast: true})
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *demo) superseded(ctx context.Context) error {
 }
 
 func (d *demo) history(ctx context.Context, fact string) error {
-	reply, err := d.facts.ListFactRevisions(ctx, &memoryv1.ListFactRevisionsRequest{UserId: demoUser, FactId: fact})
+	reply, err := d.server.Facts.ListFactRevisions(ctx, &memoryv1.ListFactRevisionsRequest{UserId: demoUser, FactId: fact})
 	if err != nil {
 		return err
 	}

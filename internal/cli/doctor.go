@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -21,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/config"
 )
 
@@ -125,8 +125,8 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	return all
 }
 
-func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
-	reply, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+func (r *run) checkHealth(ctx context.Context, server *client.Client) finding {
+	reply, err := grpc_health_v1.NewHealthClient(server.Conn()).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		return failed("no answer from "+r.options.Server+": "+faultText(err), "start it with strata serve, or name another with --server")
 	}
@@ -137,8 +137,8 @@ func (r *run) checkHealth(ctx context.Context, conn *grpc.ClientConn) finding {
 }
 
 // checkCredential asks what every role may ask.
-func (r *run) checkCredential(ctx context.Context, conn *grpc.ClientConn) finding {
-	_, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1})
+func (r *run) checkCredential(ctx context.Context, server *client.Client) finding {
+	_, err := server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1})
 	if status.Code(err) == codes.Unauthenticated {
 		return failed("the server lets nobody in with what was given", r.keyHint())
 	}
@@ -146,8 +146,8 @@ func (r *run) checkCredential(ctx context.Context, conn *grpc.ClientConn) findin
 }
 
 // checkAPI compares the server's service with the one this program was built for.
-func (r *run) checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
-	theirs, err := serverFile(ctx, conn, "memory.v1.MemoryService")
+func (r *run) checkAPI(ctx context.Context, server *client.Client) finding {
+	theirs, err := serverFile(ctx, server, "memory.v1.MemoryService")
 	if err != nil {
 		return warn("the server's version cannot be compared: "+faultText(err), "turn its setting reflection on")
 	}
@@ -160,8 +160,8 @@ func (r *run) checkAPI(ctx context.Context, conn *grpc.ClientConn) finding {
 }
 
 // serverFile asks by reflection for the proto file that declares a symbol.
-func serverFile(ctx context.Context, conn *grpc.ClientConn, symbol string) (*descriptorpb.FileDescriptorProto, error) {
-	stream, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+func serverFile(ctx context.Context, server *client.Client, symbol string) (*descriptorpb.FileDescriptorProto, error) {
+	stream, err := reflectionv1.NewServerReflectionClient(server.Conn()).ServerReflectionInfo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +189,9 @@ func serverFile(ctx context.Context, conn *grpc.ClientConn, symbol string) (*des
 const maxSkew = 5 * time.Second
 
 // checkClock compares the clocks: the context of a user that does not exist is empty and carries the server's time.
-func (r *run) checkClock(ctx context.Context, conn *grpc.ClientConn) finding {
+func (r *run) checkClock(ctx context.Context, server *client.Client) finding {
 	before := r.env.Now()
-	reply, err := memoryv1.NewMemoryServiceClient(conn).
-		BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
+	reply, err := server.Memory.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
 	if code := status.Code(err); code == codes.PermissionDenied || code == codes.NotFound {
 		return ok("not compared: the key may not build a context of whom it likes")
 	}

@@ -8,23 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/telemetry"
 )
 
 // checkJobs looks for work that waits for a person.
-func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
-	reply, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{
+func checkJobs(ctx context.Context, server *client.Client) finding {
+	reply, err := server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{
 		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_PARKED}, PageSize: maxJobs,
 	})
 	if err != nil {
 		return warn("parked jobs cannot be listed: "+faultText(err), "read the server's log")
 	}
 	if len(reply.GetJobs()) == 0 {
-		return checkFailing(ctx, conn)
+		return checkFailing(ctx, server)
 	}
 	j := reply.GetJobs()[0]
 	count := fmt.Sprint(len(reply.GetJobs()))
@@ -51,8 +50,8 @@ func checkJobs(ctx context.Context, conn *grpc.ClientConn) finding {
 }
 
 // checkFailing looks for jobs that failed and are tried again: what they wait for is known before they are parked.
-func checkFailing(ctx context.Context, conn grpc.ClientConnInterface) finding {
-	reply, err := memoryv1.NewWorkServiceClient(conn).ListJobs(ctx, &memoryv1.ListJobsRequest{
+func checkFailing(ctx context.Context, server *client.Client) finding {
+	reply, err := server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{
 		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN}, PageSize: maxJobs,
 	})
 	if err != nil {

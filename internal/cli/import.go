@@ -72,13 +72,13 @@ func (c *importCmd) Run(r *run) error {
 		return usageError{err}
 	}
 	defer in.Close() //nolint:errcheck // only read
-	conn, err := r.dial()
+	server, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer server.Close()
 	job := &importJob{
-		run: r, client: memoryv1.NewMemoryServiceClient(conn), skipBad: c.SkipBad,
+		run: r, client: server.Memory, skipBad: c.SkipBad,
 		importer: newImporter(), held: map[[sha256.Size]byte]int{}, progress: r.startProgress(sizeOf(in)),
 	}
 	err = readLines(in, job.line)

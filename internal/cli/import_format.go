@@ -60,12 +60,12 @@ func (c *importCmd) runForeign(r *run) error {
 	if names := export.NamesUnused(); names != "" {
 		fmt.Fprintf(r.env.Stderr, "not imported, since there is no place for it: %s\n", clean(names))
 	}
-	conn, err := r.dial()
+	server, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	job := &foreignImport{run: r, messages: memoryv1.NewMemoryServiceClient(conn), facts: memoryv1.NewFactServiceClient(conn)}
+	defer server.Close()
+	job := &foreignImport{run: r, messages: server.Memory, facts: server.Facts}
 	for _, s := range sessions {
 		if err := job.record(c.User, s); err != nil {
 			return fmt.Errorf("the import stopped at session %s; run it again to go on: %w", s.id, err)

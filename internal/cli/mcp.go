@@ -21,13 +21,13 @@ type mcpCmd struct {
 
 // Run serves until stdin ends.
 func (c *mcpCmd) Run(r *run) error {
-	conn, err := r.dial()
+	api, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer api.Close()
 	server := mcpserver.New(r.env.version()).ForConnection(
-		mcpserver.Connection{UserID: c.User, SessionID: c.Session, ReadOnly: c.ReadOnly}, bounded{conn, r.Timeout},
+		mcpserver.Connection{UserID: c.User, SessionID: c.Session, ReadOnly: c.ReadOnly}, bounded{api.Conn(), r.Timeout},
 	)
 	err = server.Run(r.ctx, &mcp.IOTransport{Reader: io.NopCloser(r.env.Stdin), Writer: unclosed{r.env.Stdout}})
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {

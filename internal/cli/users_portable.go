@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"google.golang.org/grpc"
-
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 )
 
 type usersExportCmd struct {
@@ -32,26 +31,26 @@ The file holds everything that the user said, and secrets in it: keep it as safe
 
 // Run writes the user's file.
 func (c *usersExportCmd) Run(r *run) error {
-	conn, err := r.dial()
+	server, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer server.Close()
 	out, err := c.create(r.env)
 	if err != nil {
 		return usageError{err}
 	}
 	defer out.discard()
-	if err := c.receive(r, conn, out); err != nil {
+	if err := c.receive(r, server, out); err != nil {
 		return err
 	}
 	return out.keep()
 }
 
-func (c *usersExportCmd) receive(r *run, conn *grpc.ClientConn, out io.Writer) error {
+func (c *usersExportCmd) receive(r *run, server *client.Client, out io.Writer) error {
 	ctx, patience := r.patient()
 	defer patience.stop()
-	stream, err := memoryv1.NewUserServiceClient(conn).ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User, Vectors: c.Vectors})
+	stream, err := server.Users.ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User, Vectors: c.Vectors})
 	if err != nil {
 		return r.explained(patience.explained(err))
 	}
@@ -144,12 +143,12 @@ func (c *usersImportCmd) Run(r *run) error {
 		return usageError{err}
 	}
 	defer in.Close() //nolint:errcheck // only read
-	conn, err := r.dial()
+	server, err := r.dial()
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	reply, err := c.send(r, conn, in)
+	defer server.Close()
+	reply, err := c.send(r, server, in)
 	if err != nil {
 		return err
 	}
@@ -168,10 +167,10 @@ func (c *usersImportCmd) Run(r *run) error {
 	})
 }
 
-func (c *usersImportCmd) send(r *run, conn *grpc.ClientConn, in io.Reader) (*memoryv1.ImportUserResponse, error) {
+func (c *usersImportCmd) send(r *run, server *client.Client, in io.Reader) (*memoryv1.ImportUserResponse, error) {
 	ctx, patience := r.patient()
 	defer patience.stop()
-	stream, err := memoryv1.NewUserServiceClient(conn).ImportUser(ctx)
+	stream, err := server.Users.ImportUser(ctx)
 	if err != nil {
 		return nil, r.explained(patience.explained(err))
 	}

@@ -75,7 +75,7 @@ type material struct {
 
 // line is what a summariser sees of a message, of its words or of its calls and results, or a piece of that.
 type line struct {
-	summary.Line
+	summary.SourceText
 	source int
 	tokens int64
 }
@@ -97,10 +97,10 @@ func (r *run) material(units []unit, group, before []int) material {
 
 // linesOf are the lines of a message, which take what it takes: counted apart only where there are several.
 func linesOf(it *item, counter tokens.Counter) []line {
-	seen := summary.Lines([]memory.Message{it.msg}, summary.LineLimits{})
+	seen := summary.Lines([]memory.Message{it.msg}, summary.SourceLimits{})
 	out := make([]line, len(seen))
 	for i, l := range seen {
-		out[i] = line{Line: l, source: it.source, tokens: it.tokens}
+		out[i] = line{SourceText: l, source: it.source, tokens: it.tokens}
 		if len(seen) > 1 {
 			out[i].tokens = countText(l.Text, counter)
 		}
@@ -158,7 +158,7 @@ func (t summariser) request(previous string, chunk []line) Request {
 		Kind: memory.SummarySession, Previous: previous, Rewrite: previous != "", MaxTokens: request.MaxTokens, Location: t.location,
 	}
 	for _, l := range chunk {
-		request.Task.Lines = append(request.Task.Lines, l.Line)
+		request.Task.Lines = append(request.Task.Lines, l.SourceText)
 	}
 	if t.compress.Prompt != "" && !t.extract {
 		request.Prompt = fillPrompt(t.compress.Prompt, previous, chunk)

@@ -14,7 +14,7 @@ import (
 // part of the question.
 func (t summariser) facts(ctx context.Context, m material) (o outcome, failure string) {
 	if m.previous != "" {
-		earlier := line{Line: summary.Line{Speaker: "known so far", Text: m.previous}, source: -1, tokens: t.count(m.previous)}
+		earlier := line{SourceText: summary.SourceText{Speaker: "known so far", Text: m.previous}, source: -1, tokens: t.count(m.previous)}
 		m.lines = slices.Insert(m.lines, 0, earlier)
 	}
 	var sections []string

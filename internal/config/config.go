@@ -12,7 +12,7 @@ import (
 // EnvPrefix begins the name of every environment variable of the program.
 const EnvPrefix = "STRATA_"
 
-// Config is what the server can be told. Tags of each field: name (flag and YAML key), default, enum (the values
+// Config has every setting of the server. Tags of each field: name (flag and YAML key), default, enum (the values
 // allowed), help. The environment variable is EnvPrefix and the name in upper case with underscores. Fields that kong
 // passes over can be set in the file only.
 type Config struct {

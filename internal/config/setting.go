@@ -94,7 +94,7 @@ func isNamed(t reflect.Type) bool {
 	return t.Kind() == reflect.Map || t.Kind() == reflect.Slice && isGroup(t.Elem())
 }
 
-// setText gives a field the value that the text stands for.
+// setText gives a field the value that the text names.
 func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 	if enum, ok := tag.Lookup("enum"); ok && !slices.Contains(strings.Split(enum, ","), text) {
 		return fmt.Errorf("%q is not one of %s", text, strings.Join(strings.Split(strings.TrimPrefix(enum, ","), ","), ", "))
@@ -116,7 +116,7 @@ func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 	return setScalar(v, text)
 }
 
-// setList gives a list the values that texts stand for, without the empty ones. It takes over all of them, or none and says
+// setList gives a list the values that texts name, without the empty ones. It takes over all of them, or none and says
 // what is wrong.
 func setList(v reflect.Value, texts []string) error {
 	list := reflect.Zero(v.Type())

@@ -32,7 +32,7 @@ func (c Config) checkProviders(fs *faults) {
 	c.checkReranker(fs)
 }
 
-// checkReranker refuses a reranker of which half is told.
+// checkReranker refuses a reranker that is configured by half.
 func (c Config) checkReranker(fs *faults) {
 	within(fs, "rerank-candidates", c.RerankCandidates, 2, 200)
 	within(fs, "rerank-deadline", c.RerankDeadline, time.Millisecond, 10*time.Second)

@@ -13,8 +13,8 @@ import (
 )
 
 // TakeFacts takes away what erased messages taught: facts that were stated nowhere else, and in the others that evidence with their
-// earlier revisions. It also has the erasure noted, whatever its kind. It must be called after BeginErasure and before the person is told.
-// Repeating it is harmless.
+// earlier revisions. It also has the erasure noted, whatever its kind. It must be called after BeginErasure and before the person gets
+// a reply. Repeating it is harmless.
 func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.Erasure) error {
 	if err := s.note(ctx, e); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *Sweeper) jobsOf(ctx context.Context, user memory.UserRef, e memory.Eras
 }
 
 // touched are the ids of facts that have or may have had evidence in erased messages, in order. Imported ones came with histories
-// that no job tells of, and the jobs of a session that is gone are not listed any more.
+// that no job names, and the jobs of a session that is gone are not listed any more.
 func touched(state extract.State, e memory.Erasure, ofJobs map[string]bool) []string {
 	var ids []string
 	for _, f := range state.Facts.All() {

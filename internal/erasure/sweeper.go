@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -45,6 +46,7 @@ type Store interface {
 	SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 	PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error)
+	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
 // Facts returns all facts of a user with the revision that they are of.
@@ -91,7 +93,10 @@ type Options struct {
 	// have of it. Neither may block.
 	Applied func(memory.UserRef)
 	Swept   func(memory.ScopeKey)
-	// Note has an erasure on disk outside of what is backed up, before the person is told of it; nil for nowhere. It may be called more
+	// LookAgain has the session's summaries and the user's weeks and months looked at, because what they are made of was erased; "" is
+	// no session. It must not block. Nil where nothing is written in the background.
+	LookAgain func(user memory.UserRef, sessionID string)
+	// Note has an erasure on disk outside of what is backed up, before the person gets a reply; nil for nowhere. It may be called more
 	// than once for one.
 	Note func(ctx context.Context, e memory.Erasure) error
 	// Owner names this process in the lease: of the processes that share a store one at a time sweeps.
@@ -268,7 +273,7 @@ func (s *Sweeper) sweep(ctx context.Context, e memory.Erasure) error {
 	return nil
 }
 
-// keep stores a change of an erasure, and tells who waits for it.
+// keep stores a change of an erasure, and wakes who waits for it.
 func (s *Sweeper) keep(ctx context.Context, e memory.Erasure, change func(memory.Erasure) memory.Erasure) (memory.Erasure, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -296,7 +301,7 @@ func (s *Sweeper) after(e memory.Erasure, all tally, failed error) memory.Erasur
 	if failed != nil {
 		e.Attempts++
 		e.Reason = reasonOf(failed)
-		e.NotBefore = now.Add(worker.Backoff{First: firstPause, Last: lastPause}.After(e.Attempts))
+		e.NotBefore = now.Add(backoff.Exponential{First: firstPause, Last: lastPause}.After(e.Attempts))
 		return e
 	}
 	e.Attempts, e.Reason = 0, ""
@@ -396,7 +401,7 @@ func (s *Sweeper) sweepPrimary(ctx context.Context, e memory.Erasure, all tally)
 		if _, err := s.hold(ctx); err != nil {
 			return err
 		}
-		worker.Pause(ctx, min(s.o.Now().Sub(began), 100*time.Millisecond))
+		backoff.Pause(ctx, min(s.o.Now().Sub(began), 100*time.Millisecond))
 	}
 	return ctx.Err()
 }

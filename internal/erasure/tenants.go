@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/worker"
@@ -49,7 +50,7 @@ const (
 func NewTenants(o TenantsOptions) *Tenants {
 	t := &Tenants{o: o}
 	t.loop = worker.NewLoop(worker.LoopOptions{
-		Work: t.work, Backoff: worker.Backoff{First: time.Second, Last: time.Minute},
+		Work: t.work, Backoff: backoff.Exponential{First: time.Second, Last: time.Minute},
 		Failed: func(ctx context.Context, f worker.Failure) {
 			o.Log.WarnContext(ctx, "a tenant could not be erased and is tried again", "again_in", f.Again, "error", f.Err)
 		},

@@ -166,10 +166,10 @@ func hasAnyHead(clause string, ws []string) bool {
 			continue
 		}
 		end := i + 1
-		for end < len(have) && (general[have[end]] || slices.ContainsFunc(ws, func(o string) bool { return sameRoot(have[end], o) })) {
+		for end < len(have) && (general().Has(have[end]) || slices.ContainsFunc(ws, func(o string) bool { return sameRoot(have[end], o) })) {
 			end++
 		}
-		if end == len(have) || plain().Has(have[end]) || mayFollow[have[end]] || after[have[end]] || isEnding(have[end:]) {
+		if end == len(have) || plain().Has(have[end]) || mayFollow[have[end]] || after().Has(have[end]) || isEnding(have[end:]) {
 			return true
 		}
 	}

@@ -3,9 +3,11 @@ package extract
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -191,21 +193,21 @@ func isHead(name, clause string) bool {
 		return isClingingHead(name, clause)
 	}
 	want, have := words(name), words(clause)
-	if len(want) > 1 && general[want[len(want)-1]] {
+	if len(want) > 1 && general().Has(want[len(want)-1]) {
 		want = want[:len(want)-1]
 	}
-	if len(want) == 0 || len(squeeze(name)) < 3 || !slices.ContainsFunc(want, func(w string) bool { return !vagueThings[w] }) {
+	if len(want) == 0 || len(squeeze(name)) < 3 || !slices.ContainsFunc(want, func(w string) bool { return !vagueThings().Has(w) }) {
 		return false
 	}
 	for at := 0; at+len(want) <= len(have); at++ {
-		if !slices.EqualFunc(have[at:at+len(want)], want, sameThing) && !(len(want) == 1 && sameDoing(have[at], want[0])) || at > 0 && notOwned[have[at-1]] {
+		if !slices.EqualFunc(have[at:at+len(want)], want, sameThing) && !(len(want) == 1 && sameDoing(have[at], want[0])) || at > 0 && notOwned().Has(have[at-1]) {
 			continue
 		}
 		end := at + len(want)
-		for end < len(have) && general[have[end]] {
+		for end < len(have) && general().Has(have[end]) {
 			end++
 		}
-		if end == len(have) || mayFollow[have[end]] || after[have[end]] || bareNumber.MatchString(have[end]) {
+		if end == len(have) || mayFollow[have[end]] || after().Has(have[end]) || bareNumber.MatchString(have[end]) {
 			return true
 		}
 	}
@@ -230,15 +232,22 @@ func wordSet(list string) map[string]bool {
 	return m
 }
 
+// setOf reads a list of all languages as a set, folded as statements are.
+func setOf(list languagedata.List) func() languagedata.Set {
+	return sync.OnceValue(func() languagedata.Set {
+		return languagedata.SetOf(words(strings.Join(languagedata.AllWords(list), " ")))
+	})
+}
+
 var (
-	// general are words that may follow the name of what somebody does.
-	general = wordSet(`class classes lesson lessons course courses training practice practices shift shifts session sessions club clases clase curso`)
-	// after are words that follow the subject of a statement, or the object in a loosely typed one.
-	after = wordSet(`online together weekly daily regularly lately currently is are was has have needs lives named called of my i so as im its twice once three that who named se es que de del tiene llamado llamada lo la son`)
-	// notOwned are words before a name that make it somebody else's, or a place.
-	notOwned = wordSet(`near his her their your about beside behind opposite next plugin shop su cerca junto afraid like from`)
-	// vagueThings are names that tell nothing about which thing is meant.
-	vagueThings = wordSet(`it that this them there here everything all one ones work things thing stuff what lot job day up down out early home him her you us me eso esto todo trabajo casa nada lo la los las algo mucho`)
+	general     = setOf(languagedata.GeneralAfter)
+	after       = setOf(languagedata.AfterThings)
+	notOwned    = setOf(languagedata.NotOwned)
+	vagueThings = setOf(languagedata.VagueThings)
+	manyHeld    = setOf(languagedata.ManyHeld)
+	koUntold    = setOf(languagedata.Untold)
+	koRoleEnds  = setOf(languagedata.RoleEnds)
+	roleVerbs   = setOf(languagedata.RoleVerbs)
 )
 
 // isClingingHead is isHead for Korean, Japanese and Chinese.
@@ -248,12 +257,12 @@ func isClingingHead(name, clause string) bool {
 	}
 	if hasHangul(clause) {
 		want, have := words(name), words(clause)
-		if len(want) > 1 && koUntold[want[0]] {
+		if len(want) > 1 && koUntold().Has(want[0]) {
 			want = want[1:]
 		}
 		return len(want) > 0 && !slices.ContainsFunc(want, func(w string) bool {
 			w = stem(w)
-			return koUntold[w] || !slices.ContainsFunc(have, func(o string) bool { return startsLike(o, w) })
+			return koUntold().Has(w) || !slices.ContainsFunc(have, func(o string) bool { return startsLike(o, w) })
 		})
 	}
 	if hanUntold.MatchString(name) {
@@ -291,7 +300,6 @@ func startsLike(word, start string) bool {
 }
 
 var (
-	koUntold  = wordSet(`나 저 난 전 내 제 우리 이제 이젠 결국 아 그냥 그 그거 이거 그게 이게 거기 여기 요즘 다 안 못 좀 더 일 회사 것 거 뭐 지난달에 지난주에 작년에`)
 	hanUntold = regexp.MustCompile(`^(?:これ|それ|あれ|私|僕|俺|全部|仕事|会社|今|今日|这个|那个|什么|工作|公司|东西|我们?|你们?|他们?|大家|自己|今天|明天|现在|已经|最近)$`)
 	hanVerbs  = regexp.MustCompile(`^(?:習|通|住|働|飼|乗|使|做|打|练|学了|学|开|已|每|去|上|三|两|一|四|五|六|七|很|特别)`)
 )
@@ -315,7 +323,7 @@ func isHolder(name, clause string) bool {
 		return false
 	}
 	m := holder.FindStringSubmatch(clause)
-	if m == nil || manyHeld[fold(m[1])] {
+	if m == nil || manyHeld().Has(fold(m[1])) {
 		return false
 	}
 	want, have := words(name), words(determiners.ReplaceAllString(m[2], ""))
@@ -338,7 +346,7 @@ var (
 // roleGiven is what a clause says has another holder by now; "" for nothing.
 func roleGiven(clause string) string {
 	for _, p := range roleChanges {
-		if m := p.FindStringSubmatch(clause); m != nil && !manyHeld[fold(m[1])] && !vagueThings[fold(m[1])] {
+		if m := p.FindStringSubmatch(clause); m != nil && !manyHeld().Has(fold(m[1])) && !vagueThings().Has(fold(m[1])) {
 			return m[1]
 		}
 	}
@@ -362,14 +370,6 @@ var roleChanges = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:我们?|已经|刚|终于|最近|上周|上个月)*换了?(?:个|一个|新)(?:新的?)?(\p{Han}{2,3})了?$`),
 }
 
-// manyHeld are of what somebody may have many, so that another one replaces none.
-var manyHeld = wordSet(`friend friends cat cats dog dogs pet pets puppy kitten kid kids child baby son daughter brother sister colleague coworker teammate student students client clients customer patient
-	hobby hobbies language favorite favourite book books song songs game games show shows movie film recipe idea project goal plan plant neighbor neighbour niece nephew word class course habit rule feature obsession problem issue one thing tattoo shirt dress pair
-	amigo amiga gato gata perro perra mascota hijo hija hermano hermana alumno cliente compañero compañera libro canción juego serie película receta idea proyecto meta plan vecino vecina tema ropa opinión
-	친구 고양이 강아지 취미 언어 아이 동료 학생 고객 책 노래 게임 드라마 영화 목표 계획 메뉴 옷 신발
-	友達 友人 猫 犬 趣味 言語 子ども 子供 同僚 学生 生徒 本 曲 ゲーム ドラマ 映画 目標 計画 服 靴 メニュー 先生
-	朋友 猫 狗 爱好 语言 孩子 同事 学生 客户 书 歌 游戏 电视剧 电影 目标 计划 衣服 鞋子 同学 邻居`)
-
 // givesRole reports whether a statement says who or what holds a role of the speaker's.
 func givesRole(role, clause string) bool {
 	role = fold(role)
@@ -377,7 +377,7 @@ func givesRole(role, clause string) bool {
 	case hasHangul(clause):
 		return slices.ContainsFunc(words(clause), func(w string) bool {
 			rest, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(w, "우리팀"), "우리"), role)
-			return ok && koRoleEnds[strings.TrimPrefix(rest, "님")]
+			return ok && koRoleEnds().Has(strings.TrimPrefix(rest, "님"))
 		})
 	case hasClingingScript(clause):
 		i := strings.Index(clause, role)
@@ -392,7 +392,7 @@ func givesRole(role, clause string) bool {
 			continue
 		}
 		before := i == 0 || i == 1 && (ownerWords[ws[0]] || ws[0] == "the" || ws[0] == "su" || ws[0] == "de" || ws[0] == "para" || ws[0] == "del")
-		follows := i+1 < len(ws) && roleVerbs[ws[i+1]]
+		follows := i+1 < len(ws) && roleVerbs().Has(ws[i+1])
 		asVerb := i == 1 && (ws[0] == "i" || ws[0] == "we") || i == 0 && strings.HasSuffix(w, "s") && !strings.HasSuffix(role, "s")
 		if before && follows || asVerb || i == 1 && (ws[0] == "de" || ws[0] == "para") {
 			return true
@@ -409,8 +409,6 @@ func sameHolder(a, b string) bool {
 }
 
 var (
-	koRoleEnds    = wordSet(`은 는 이 가 인데 이야 이다`)
-	roleVerbs     = wordSet(`is s name called named lives works at runs es se será tiro compro`)
 	hanRoleBefore = regexp.MustCompile(`^(?:我们?的?|咱们?的?|うちの|私の|僕の|今の|现在的?|子どもの|息子の|娘の)*$`)
 	hanRoleAfter  = regexp.MustCompile(`^(?:の先生|の名前)?(?:姓|是|叫|は|が)`)
 )

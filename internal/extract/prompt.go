@@ -104,7 +104,7 @@ func languageRule(write string) string {
 	return "In the language with the BCP 47 tag " + write + ", whatever that of the message is: text and tags. Quotes stay verbatim."
 }
 
-// PromptID tells prompts apart by what they say beside the conversation: the built-in words and what a profile adds. An answer
+// PromptID distinguishes prompts by what they say beside the conversation: the built-in words and what a profile adds. An answer
 // to one is none to another.
 func PromptID(guidance, write string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", systemPrompt, languageRule(write), guidance))

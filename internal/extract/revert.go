@@ -76,7 +76,7 @@ type reverting struct {
 	removed  []string // in order
 }
 
-// look tells what is to become of a fact that the job changed. What it was before is added to before.
+// look decides what is to become of a fact that the job changed. What it was before is added to before.
 func (r *reverting) look(is memory.Fact, history []memory.FactRevision, before map[string]memory.Fact) {
 	at := slices.IndexFunc(history, func(v memory.FactRevision) bool { return v.JobID == r.jobID })
 	switch {
@@ -100,7 +100,7 @@ func sameContent(a, b memory.Fact) bool {
 		slices.Equal(a.Tags, b.Tags) && hasEvidence(a.Evidence, b.Evidence) && hasEvidence(b.Evidence, a.Evidence)
 }
 
-// changedBy tells who made revisions: a person as soon as one did.
+// changedBy returns who made revisions: a person as soon as one did.
 func changedBy(later []memory.FactRevision) Outcome {
 	for _, v := range later {
 		if v.JobID == "" && v.Cause != memory.CauseReverted {

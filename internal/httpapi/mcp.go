@@ -32,9 +32,9 @@ const (
 func memoryTools(o Options) http.Handler {
 	servers := mcpserver.New(o.Version)
 	protocol := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
-		c, err := connectionOf(r)
-		if err != nil {
-			return nil // was refused below
+		c, ok := r.Context().Value(connectionKey{}).(mcpserver.Connection)
+		if !ok {
+			return nil
 		}
 		return servers.ForConnection(c, caller{grpc: o.GRPC, from: r})
 	}, &mcp.StreamableHTTPOptions{
@@ -51,9 +51,12 @@ func memoryTools(o Options) http.Handler {
 			writeError(w, st.Proto())
 			return
 		}
-		protocol.ServeHTTP(w, r)
+		protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connectionKey{}, c)))
 	})
 }
+
+// connectionKey is under what the context of a request has its connection.
+type connectionKey struct{}
 
 // connectionOf reads the headers.
 func connectionOf(r *http.Request) (c mcpserver.Connection, err error) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/llm"
@@ -94,7 +95,7 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 	}
 	e.lease = worker.NewLease(worker.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
 	e.loop = worker.NewLoop(worker.LoopOptions{
-		Work: e.work, Backoff: worker.Backoff{First: firstEmbedPause, Last: lastEmbedPause},
+		Work: e.work, Backoff: backoff.Exponential{First: firstEmbedPause, Last: lastEmbedPause},
 		Failed: func(ctx context.Context, f worker.Failure) {
 			e.log.WarnContext(ctx, "embed facts", "error", f.Err, "again_in", f.Again)
 		},

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/worker"
 )
 
 // extraction extracts facts from the messages of a session.
@@ -212,7 +212,7 @@ func (x extraction) writeFacts(ctx context.Context, user memory.UserRef, decide 
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
-			worker.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+			backoff.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
 		}
 		state, base, stateErr := x.journal.o.Facts.State(ctx, user)
 		if stateErr != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/worker"
 )
 
 // Outcomes of a job, as Meter counts them.
@@ -153,10 +153,10 @@ func isOutage(err error) bool {
 	return reason == memory.ReasonStoreUnavailable || reason == memory.ReasonStoreFull
 }
 
-// backoff is how long to wait after so many failures: full jitter below a bound that doubles
+// retryWait is how long to wait after so many failures: full jitter below a bound that doubles
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
-func backoff(attempts int, asked time.Duration, jitter float64) time.Duration {
-	bound := worker.Backoff{First: firstBackoff, Last: lastBackoff}.After(attempts)
+func retryWait(attempts int, asked time.Duration, jitter float64) time.Duration {
+	bound := backoff.Exponential{First: firstBackoff, Last: lastBackoff}.After(attempts)
 	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
 }
 
@@ -179,13 +179,13 @@ func judge(job memory.Job, f failure, splitAt int64, now time.Time, jitter float
 	case f.remedy == budget:
 		return verdict{attempts: job.Attempts, wait: min(max(f.wait, firstBackoff), budgetPause)}
 	case f.remedy == recovery && (job.Kind == memory.JobExtract || attempts < maxAttempts):
-		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
+		return verdict{attempts: attempts, wait: retryWait(attempts, f.wait, jitter)}
 	case f.remedy == smaller && splitAt > 0:
 		return verdict{splitAt: splitAt, attempts: job.Attempts}
 	case f.remedy == smaller && f.again && attempts < maxUnusable:
 		return verdict{attempts: attempts}
 	case f.remedy == later && attempts < maxAttempts:
-		return verdict{attempts: attempts, wait: backoff(attempts, f.wait, jitter)}
+		return verdict{attempts: attempts, wait: retryWait(attempts, f.wait, jitter)}
 	case f.remedy == retell && attempts < maxRefusals:
 		return verdict{attempts: attempts}
 	}

@@ -93,7 +93,7 @@ func TestBackoff(t *testing.T) {
 	t.Run("lies between nothing and a quarter of an hour, or is what the endpoint asks for", rapid.MakeCheck(func(t *rapid.T) {
 		attempts := rapid.IntRange(1, 100).Draw(t, "attempts")
 		asked := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "asked"))
-		got := backoff(attempts, asked, rapid.Float64Range(0, 0.999).Draw(t, "jitter"))
+		got := retryWait(attempts, asked, rapid.Float64Range(0, 0.999).Draw(t, "jitter"))
 		if got < asked || got > max(asked, 15*time.Minute) {
 			t.Fatalf("%v", got)
 		}

@@ -24,7 +24,7 @@ type periods struct {
 	next  time.Time            // when a week or month that has something to summarise is over; zero when none has
 }
 
-// run summarises the weeks and months that are due. When none is, it tells the store when to look again.
+// run summarises the weeks and months that are due. When none is, it stores when to look again.
 func (r *periodRun) run(ctx context.Context, ref memory.UserRef) (outcome, error) {
 	user, err := r.journal.o.Store.User(ctx, ref)
 	if err != nil {

@@ -190,7 +190,7 @@ func asAsked(job memory.Job, prompt string) memory.Job {
 	return job
 }
 
-// deferSession tells the store when to look again. After a mere nudge it need not know: the next sweep asks.
+// deferSession stores when to look again. After a mere nudge it need not know: the next sweep asks.
 func (r *sessionRun) deferSession(ctx context.Context) error {
 	r.next = r.journal.latest(r.next, store.LongestLook)
 	if !r.request.thorough || r.next.Equal(r.work.LookAt) {

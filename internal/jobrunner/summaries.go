@@ -51,14 +51,14 @@ func (s summaries) leavesDue(messages []memory.Message) summary.Plan {
 	}
 	last := messages[len(messages)-1]
 	return summary.MakePlan(s.run.policy.Summary, summary.Backlog{
-		Units: units, Said: last.CreateTime, Recorded: last.RecordTime, Now: s.run.idleNow(last.RecordTime, s.run.policy.Summary.Idle),
+		Messages: units, Said: last.CreateTime, Recorded: last.RecordTime, Now: s.run.idleNow(last.RecordTime, s.run.policy.Summary.Idle),
 	})
 }
 
-func units(messages []memory.Message) []summary.Unit {
-	out := make([]summary.Unit, len(messages))
+func units(messages []memory.Message) []summary.PlanMessage {
+	out := make([]summary.PlanMessage, len(messages))
 	for i, m := range messages {
-		out[i] = summary.Unit{
+		out[i] = summary.PlanMessage{
 			Seq: m.Seq, TurnNo: m.TurnNo, Role: m.Role, Tokens: m.Tokens.O200K, Calls: m.ToolCalls(), Results: m.ToolResults(),
 		}
 	}
@@ -220,6 +220,6 @@ func (s summaries) apply(ctx context.Context, job memory.Job) error {
 
 // lineLimits are how much of a tool call's arguments and of its result a summariser sees: they are evidence of what was
 // done, seldom what was said.
-func lineLimits(p summary.Policy) summary.LineLimits {
-	return summary.LineLimits{Arguments: 300, Result: cmp.Or(p.ResultBytes, 1500)}
+func lineLimits(p summary.Policy) summary.SourceLimits {
+	return summary.SourceLimits{Arguments: 300, Result: cmp.Or(p.ResultBytes, 1500)}
 }

@@ -28,7 +28,7 @@ type piece struct {
 
 // leaf makes it a summary of messages, without the hidden ones. before are the summaries that cover all messages before them: only
 // with these, or from the first message on, can a summary cover the whole session.
-func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, view summary.View, limits summary.LineLimits) {
+func (p *piece) leaf(before []memory.SummaryNode, form summary.Form, view summary.View, limits summary.SourceLimits) {
 	shown := slices.DeleteFunc(slices.Clone(p.messages), func(m memory.Message) bool {
 		return memory.Overlap(view.Hidden, memory.SeqRange{From: m.Seq, To: m.Seq})
 	})

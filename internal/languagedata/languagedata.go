@@ -1,6 +1,6 @@
 // Package languagedata holds what Strata knows of languages: for each a folder of word lists, and the few decisions about letters,
 // numerals and particles that several packages share. It is pure, depends on nothing of Strata, and what is read of the folders
-// is read when it is first needed. docs/contribute/new-language.md tells how another language is added.
+// is read when it is first needed. docs/contribute/new-language.md describes how another language is added.
 //
 // A folder has a file for each use, such as search.txt. A line that begins with # is a comment, one such as [stop-words] begins
 // a list, and what follows up to the next one are its entries. A list is named by both: search/stop-words.

@@ -101,6 +101,16 @@ const (
 	Telling = "telling"
 )
 
+// Cues is the file of what a clause has whatever the language: a list for each cue of package factclassifier.
+const Cues = "cues"
+
+// Lists of how a statement names the person it is about, longest first.
+const (
+	SubjectBegins List = "subjects/begins" // lines: what begins a statement, and after a colon what takes its place
+	SubjectWithin List = "subjects/within" // lines: what stands within one, and what takes its place
+	SubjectClings List = "subjects/clings" // what begins a statement, of scripts in which words are not set apart
+)
+
 // Lists of how a message asks for what holds beyond it.
 const (
 	StandingMarks List = "requests/standing-marks"
@@ -151,6 +161,14 @@ const (
 	SelfNames    List = "statements/self-names"    // lines: what a model may call the one who speaks
 	Passing      List = "statements/passing"       // regular expressions: texts about a state of the moment
 	Spellings    List = "statements/spellings"     // lines: a British stem and how it is spelt in America
+	GeneralAfter List = "statements/general-after" // what may follow the name of what somebody does
+	AfterThings  List = "statements/after-things"  // what follows the subject of a statement, or the object in a loosely typed one
+	NotOwned     List = "statements/not-owned"     // what before a name makes it somebody else's, or a place
+	VagueThings  List = "statements/vague-things"  // names that do not say which thing is meant
+	ManyHeld     List = "statements/many-held"     // of what somebody may have many, so that another one replaces none
+	Untold       List = "statements/untold"        // what stands before the name of a thing without being of it
+	RoleEnds     List = "statements/role-ends"     // what follows a role of which a statement says who has it
+	RoleVerbs    List = "statements/role-verbs"    // what follows a role of which a statement says who has it
 )
 
 // Lists of words of change, set apart by bars.

@@ -144,10 +144,10 @@ func (b *Book) keep(tenant string, own map[string]float64) {
 
 // Meter counts what was refused and used. It must not block.
 type Meter interface {
-	// TenantCalled is told of every call.
+	// TenantCalled is called with every call.
 	TenantCalled(tenant string)
 	LimitRefused(tenant string, limit Limit)
-	// TenantUsed is told of the tokens of a model call, and of its cost in the unit of the prices.
+	// TenantUsed is called with the tokens of a model call, and its cost in the unit of the prices.
 	TenantUsed(tenant string, tokens int64, cost float64)
 }
 

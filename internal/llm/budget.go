@@ -11,7 +11,7 @@ import (
 type Budget interface {
 	// Afford must return an *Error, of ClassBudget where there is no budget left.
 	Afford(ctx context.Context) error
-	// Spend is told what a call cost, a failed one too.
+	// Spend is called with what a call cost, a failed one too.
 	Spend(ctx context.Context, model string, usage memory.ModelUsage)
 }
 

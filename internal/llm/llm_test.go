@@ -350,7 +350,7 @@ func TestClassOf(t *testing.T) {
 }
 
 var (
-	line   = summary.Line{Speaker: "Ann", Role: memory.RoleUser, Text: "I moved to Lyon."}
+	line   = summary.SourceText{Speaker: "Ann", Role: memory.RoleUser, Text: "I moved to Lyon."}
 	part   = summary.Part{Title: "one", Text: "Ann moved to Lyon."}
 	period = memory.Period{Name: "2026-W10"}
 )
@@ -361,9 +361,9 @@ func TestPrompted(t *testing.T) {
 		task summary.Task
 		want llm.Operation
 	}{
-		"messages are summarised":                  {summary.Task{Kind: memory.SummarySession, Lines: []summary.Line{line}}, llm.OpSummarize},
-		"messages with a summary before them, too": {summary.Task{Kind: memory.SummarySession, Previous: "Ann is new.", Lines: []summary.Line{line}}, llm.OpSummarize},
-		"a rewrite is a summary":                   {summary.Task{Kind: memory.SummarySession, Previous: "Ann is new.", Rewrite: true, Lines: []summary.Line{line}}, llm.OpSummarize},
+		"messages are summarised":                  {summary.Task{Kind: memory.SummarySession, Lines: []summary.SourceText{line}}, llm.OpSummarize},
+		"messages with a summary before them, too": {summary.Task{Kind: memory.SummarySession, Previous: "Ann is new.", Lines: []summary.SourceText{line}}, llm.OpSummarize},
+		"a rewrite is a summary":                   {summary.Task{Kind: memory.SummarySession, Previous: "Ann is new.", Rewrite: true, Lines: []summary.SourceText{line}}, llm.OpSummarize},
 		"summaries of a session are merged":        {summary.Task{Kind: memory.SummarySession, Level: 1, Parts: []summary.Part{part, part}}, llm.OpMerge},
 		"those of a week make a period":            {summary.Task{Kind: memory.SummaryWeek, Period: period, Parts: []summary.Part{part}}, llm.OpPeriod},
 		"those of a month, too":                    {summary.Task{Kind: memory.SummaryMonth, Period: period, Parts: []summary.Part{part}}, llm.OpPeriod},

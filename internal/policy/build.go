@@ -50,7 +50,7 @@ func (s *Summaries) prepare() {
 	s.PeriodStyle = summary.Style{Keep: period, Language: s.Language, Temperature: temperature(s.Temperature)}
 }
 
-// prepare fills in what extraction is told beside when it is due.
+// prepare fills in what extraction needs beside when it is due.
 func (e *Extraction) prepare(coreSignificance int) {
 	e.Guidance, _ = fillPrompt(e.Prompt, nil) // it was checked
 	e.Write, e.Triggers.Temperature, e.CoreSignificance = e.Language, temperature(e.Temperature), coreSignificance

@@ -163,8 +163,8 @@ func (r *Reader) Vectors() RecordVectors { return r.decoder.vectors }
 // User is the user as it shall be, once Begin has read it.
 func (r *Reader) User() *store.UserRecord { return r.decoder.User() }
 
-// Into has all that follows be of another life of the user than NewReader was told, under the ids. It must be called after Begin and
-// before Next.
+// Into has all that follows be of another life of the user than the one given to NewReader, under the ids. It must be called after
+// Begin and before Next.
 func (r *Reader) Into(scope memory.ScopeKey, ids IDs) {
 	r.decoder.life.Scope, r.decoder.life.IDs = scope, ids
 	r.decoder.user.Scope = scope

@@ -28,7 +28,7 @@ const stem = "strata"
 
 func names() [3]Name { return [3]Name{Memory, State, Context} }
 
-// ID tells a user's fences from text that looks like them: 16 hex digits that only the server can derive. Every reply to
+// ID distinguishes a user's fences from text that looks like them: 16 hex digits that only the server can derive. Every reply to
 // a user has the same, so that providers' prompt caches hold.
 type ID string
 

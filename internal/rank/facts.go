@@ -363,13 +363,10 @@ type FactHit struct {
 	Relevance    float64 // 0 to 1: the cosine with the query; without its vector the share of the query's idf that matches; see withWords
 	Significance float64 // a tenth of the fact's
 	Recency      float64 // 1 at ValidFrom, half of it after each half-life; 1 when pinned
-	Arms         []FactArm
+	Retrievers   []RetrieverScore
 }
 
-// FactArm is one arm's opinion of a fact.
-type FactArm = Arm
-
-// factCandidates is how many facts each arm hands to the score.
+// factCandidates is how many facts each retriever hands to the score.
 const factCandidates = 200
 
 // Search returns the current facts with the highest scores that share words with the query or are near to it, and after
@@ -388,7 +385,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
 	admits := x.filter(q)
-	found := map[int32][]FactArm{}
+	found := map[int32][]RetrieverScore{}
 	x.addLexical(q, admits, s, found)
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	if dense {
@@ -431,8 +428,8 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 }
 
 // matched reports whether a full-text view found the fact.
-func matched(arms []FactArm) bool {
-	return slices.ContainsFunc(arms, func(a FactArm) bool { return a.Name == ArmElasticsearch })
+func matched(retrievers []RetrieverScore) bool {
+	return slices.ContainsFunc(retrievers, func(a RetrieverScore) bool { return a.Name == RetrieverElasticsearch })
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
@@ -442,8 +439,8 @@ type factCandidate struct {
 	score, relevance, significance, recency float64
 }
 
-// hits returns candidates with their facts and their rank and score in each arm.
-func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) []FactHit {
+// hits returns candidates with their facts and their rank and score in each retriever.
+func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]RetrieverScore) []FactHit {
 	hits := make([]FactHit, len(candidates))
 	for i, c := range candidates {
 		hits[i] = FactHit{
@@ -453,7 +450,7 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]FactArm) 
 			Relevance:    c.relevance,
 			Significance: c.significance,
 			Recency:      c.recency,
-			Arms:         found[c.n],
+			Retrievers:   found[c.n],
 		}
 	}
 	return hits
@@ -554,7 +551,7 @@ func (s *factScratch) grow(facts int) {
 	}
 }
 
-func (s *factScratch) clear(found map[int32][]FactArm) {
+func (s *factScratch) clear(found map[int32][]RetrieverScore) {
 	for n := range found {
 		s.passed[n] = false
 	}
@@ -564,20 +561,20 @@ func (s *factScratch) clear(found map[int32][]FactArm) {
 	s.touched = s.touched[:0]
 }
 
-// scoredFact is what an arm thinks of a fact.
+// scoredFact is what a retriever thinks of a fact.
 type scoredFact struct {
 	n     int32
 	score float64
 }
 
-// arm keeps the best facts of one arm: a heap with the worst on top.
-type arm struct {
+// factRetriever keeps the best facts of one retriever: a heap with the worst on top.
+type factRetriever struct {
 	x    *FactIndex
 	best []scoredFact
 }
 
 // worse orders by score, equal ones by id.
-func (a *arm) worse(p, q scoredFact) bool {
+func (a *factRetriever) worse(p, q scoredFact) bool {
 	if p.score != q.score {
 		return p.score < q.score
 	}
@@ -585,11 +582,11 @@ func (a *arm) worse(p, q scoredFact) bool {
 }
 
 // hopeless reports whether a score cannot be among the best any more.
-func (a *arm) hopeless(score float64) bool {
+func (a *factRetriever) hopeless(score float64) bool {
 	return len(a.best) == factCandidates && score < a.best[0].score
 }
 
-func (a *arm) offer(s scoredFact) {
+func (a *factRetriever) offer(s scoredFact) {
 	if len(a.best) < factCandidates {
 		a.best = append(a.best, s)
 		if len(a.best) == factCandidates {
@@ -605,7 +602,7 @@ func (a *arm) offer(s scoredFact) {
 }
 
 // sink moves the top down to where it belongs.
-func (a *arm) sink() {
+func (a *factRetriever) sink() {
 	for i := 0; ; {
 		least := i
 		for _, c := range []int{2*i + 1, 2*i + 2} {
@@ -622,7 +619,7 @@ func (a *arm) sink() {
 }
 
 // compare orders the best first.
-func (a *arm) compare(p, q scoredFact) int {
+func (a *factRetriever) compare(p, q scoredFact) int {
 	switch {
 	case a.worse(q, p):
 		return -1
@@ -632,17 +629,17 @@ func (a *arm) compare(p, q scoredFact) int {
 	return 0
 }
 
-// addTo takes the arm's best as candidates.
-func (a *arm) addTo(found map[int32][]FactArm, name string) {
+// addTo takes the retriever's best as candidates.
+func (a *factRetriever) addTo(found map[int32][]RetrieverScore, name string) {
 	slices.SortFunc(a.best, a.compare)
 	for i, s := range a.best {
-		found[s.n] = append(found[s.n], FactArm{Name: name, Rank: i + 1, Score: s.score})
+		found[s.n] = append(found[s.n], RetrieverScore{Name: name, Rank: i + 1, Score: s.score})
 	}
 }
 
 // addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
 // each fact matches.
-func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, found map[int32][]FactArm) {
+func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, found map[int32][]RetrieverScore) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
@@ -658,20 +655,20 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
-	a := arm{x: x}
+	a := factRetriever{x: x}
 	for _, n := range s.touched {
 		s.shares[n] /= total
 		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
-	a.addTo(found, ArmLexical)
+	a.addTo(found, RetrieverLexical)
 }
 
 // addDense ranks by the cosine with the query's vector.
-func addDense(near []scoredFact, found map[int32][]FactArm) {
+func addDense(near []scoredFact, found map[int32][]RetrieverScore) {
 	for i, f := range near {
-		found[f.n] = append(found[f.n], FactArm{Name: ArmDense, Rank: i + 1, Score: f.score})
+		found[f.n] = append(found[f.n], RetrieverScore{Name: RetrieverDense, Rank: i + 1, Score: f.score})
 	}
 }
 
@@ -686,7 +683,7 @@ func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []sc
 	}
 	x.addSimilar(q.Similar, s.cosines)
 	least := x.leastNear(admits, s)
-	a := arm{x: x}
+	a := factRetriever{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
 		if !admits.fact(&x.traits[n]) || float64(c)+x.slack(int32(n), s) < least {
 			continue
@@ -699,7 +696,7 @@ func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []sc
 	return a.best
 }
 
-// leastNear is a cosine that as many facts reach as an arm takes, whatever the first pass left out of theirs; 0 where fewer do.
+// leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do.
 func (x *FactIndex) leastNear(admits factFilter, s *factScratch) float64 {
 	var counts [cosineSteps]int
 	for n, c := range s.cosines[:len(x.facts)] {
@@ -744,16 +741,16 @@ func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 }
 
 // addMatched takes what a full-text view found as candidates.
-func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][]FactArm) {
+func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][]RetrieverScore) {
 	for i, m := range q.Matched {
 		if n, ok := x.numbers[m.ID]; ok && admits.fact(&x.traits[n]) {
-			found[n] = append(found[n], FactArm{Name: ArmElasticsearch, Rank: i + 1, Score: m.Score})
+			found[n] = append(found[n], RetrieverScore{Name: RetrieverElasticsearch, Rank: i + 1, Score: m.Score})
 		}
 	}
 }
 
 // addTimes takes the facts that began to hold in a time that the query names as candidates, the latest first.
-func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]FactArm) map[int32]bool {
+func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]RetrieverScore) map[int32]bool {
 	if len(q.Times) == 0 {
 		return nil
 	}
@@ -772,7 +769,7 @@ func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]F
 	out := make(map[int32]bool, len(in))
 	for i, n := range in[:min(len(in), factCandidates)] {
 		out[n] = true
-		found[n] = append(found[n], FactArm{Name: ArmTime, Rank: i + 1, Score: 1})
+		found[n] = append(found[n], RetrieverScore{Name: RetrieverTime, Rank: i + 1, Score: 1})
 	}
 	return out
 }

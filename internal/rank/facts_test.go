@@ -62,8 +62,8 @@ func TestFacts(t *testing.T) {
 		if h.Relevance != 1 || h.Significance != .6 || math.Abs(h.Recency-.5) > 1e-9 || math.Abs(h.Score-.3) > 1e-9 {
 			t.Errorf("got %+v", h)
 		}
-		if want := []rank.FactArm{{Name: rank.ArmLexical, Rank: 1, Score: h.Arms[0].Score}}; !cmp.Equal(h.Arms, want) {
-			t.Errorf("arms %v", h.Arms)
+		if want := []rank.RetrieverScore{{Name: rank.RetrieverLexical, Rank: 1, Score: h.Retrievers[0].Score}}; !cmp.Equal(h.Retrievers, want) {
+			t.Errorf("retrievers %v", h.Retrievers)
 		}
 	})
 	t.Run("a pinned fact does not age", func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestFacts(t *testing.T) {
 		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
 			t.Fatalf("got %v", got)
 		}
-		if math.Abs(hits[1].Relevance-.8) > 1e-6 || hits[1].Arms[0].Name != rank.ArmDense {
+		if math.Abs(hits[1].Relevance-.8) > 1e-6 || hits[1].Retrievers[0].Name != rank.RetrieverDense {
 			t.Errorf("got %+v", hits[1])
 		}
 	})
@@ -408,8 +408,8 @@ func TestFactsWithViews(t *testing.T) {
 		q := ask("bakery")
 		q.Vector, q.Matched = nil, []rank.FactMatch{{ID: "tea", Score: 3}, {ID: "job", Score: 2}}
 		hits := factIndex(tea, job).Search(q)
-		if got := find(hits, "job").Arms; len(got) != 2 || got[1] != (rank.FactArm{Name: rank.ArmElasticsearch, Rank: 2, Score: 2}) {
-			t.Errorf("arms %v", got)
+		if got := find(hits, "job").Retrievers; len(got) != 2 || got[1] != (rank.RetrieverScore{Name: rank.RetrieverElasticsearch, Rank: 2, Score: 2}) {
+			t.Errorf("retrievers %v", got)
 		}
 		if got := factIDs(hits); !slices.Equal(got, []string{"job"}) {
 			t.Errorf("got %v: what matches nothing of the query is no hit", got)

@@ -8,29 +8,29 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// Match is a message that an arm beside the index's words found.
+// Match is a message that a retriever beside the index's words found.
 type Match struct {
 	memory.Place
 	Score   float64
-	Kind    Kind     // "" where the arm does not know
+	Kind    Kind     // "" where the retriever does not know
 	Factors []Factor // that are part of Score, where they were asked for
 }
 
-// ArmHits are what one arm found, the best first. Of a message that stands there twice the first counts.
-type ArmHits struct {
+// RetrieverHits are what one retriever found, the best first. Of a message that stands there twice the first counts.
+type RetrieverHits struct {
 	Name    string
-	Weights ArmWeights
+	Weights RetrieverWeights
 	Matches []Match
 }
 
-// ArmWeights are what an arm counts in a fusion, by the kind of the message. The words in the user's own index count 1.
-type ArmWeights struct {
+// RetrieverWeights are what a retriever counts in a fusion, by the kind of the message. The words in the user's own index count 1.
+type RetrieverWeights struct {
 	Person        float64
 	AssistantChat float64
 }
 
 // of is the weight for a kind; a message whose kind nobody knows takes the lower one.
-func (w ArmWeights) of(k Kind) float64 {
+func (w RetrieverWeights) of(k Kind) float64 {
 	switch k {
 	case KindPerson:
 		return w.Person
@@ -40,45 +40,53 @@ func (w ArmWeights) of(k Kind) float64 {
 	return min(w.Person, w.AssistantChat)
 }
 
-// ViewArm is what a full-text view found. It ranks by a message's own words, where the index knows the words around it,
+// ViewRetriever is what a full-text view found. It ranks by a message's own words, where the index knows the words around it,
 // its speaker and its day: so little a weight moves a hit by a few ranks, and puts the best that only the view found
 // behind a hundred hits of the index. Measured on three conversations of LoCoMo with plain BM25 as the view: recall@5
 // .750 as without it, @10 .808 against .806, @20 .851 against .857. A weight of .3 loses .018 @5, of 1 .100.
-func ViewArm(found []Match) ArmHits { return ArmHits{ArmElasticsearch, ArmWeights{.1, .1}, found} }
+func ViewRetriever(found []Match) RetrieverHits {
+	return RetrieverHits{RetrieverElasticsearch, RetrieverWeights{.1, .1}, found}
+}
 
-// DenseArm is what Index.SearchVectors found. Source of the weights: measured with MiniLM on LoCoMo and BEAM-128K. As much
+// DenseRetriever is what Index.SearchVectors found. Source of the weights: measured with MiniLM on LoCoMo and BEAM-128K. As much
 // as for chats with an assistant costs people .016 of recall@5; as little as for people costs assistants .03 of @10.
-func DenseArm(found []Match) ArmHits { return ArmHits{ArmDense, ArmWeights{.4, .8}, found} }
+func DenseRetriever(found []Match) RetrieverHits {
+	return RetrieverHits{RetrieverDense, RetrieverWeights{.4, .8}, found}
+}
 
-// DenseFactsArm is what FactIndex.SearchWithSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
+// DenseFactsRetriever is what FactIndex.SearchWithSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
 // and LoCoMo's observations.
-func DenseFactsArm(found []Match) ArmHits { return ArmHits{ArmDenseFacts, ArmWeights{.2, .2}, found} }
+func DenseFactsRetriever(found []Match) RetrieverHits {
+	return RetrieverHits{RetrieverDenseFacts, RetrieverWeights{.2, .2}, found}
+}
 
-// StandingArm is what Index.Standing found. What the user asks for in every answer often shares no word with the question
-// that it is for, so it is ranked by its score in the other arms, and the latest first where these did not find it.
+// StandingRetriever is what Index.Standing found. What the user asks for in every answer often shares no word with the question
+// that it is for, so it is ranked by its score in the other retrievers, and the latest first where these did not find it.
 // Source of the weight: measured on BEAM-128K, where it lifts recall@10 by .03; from .4 to 1 it makes no difference. It is
 // no more than what puts the best wish among the first ten hits.
-func StandingArm(found []Match) ArmHits { return ArmHits{ArmStanding, ArmWeights{0, .6}, found} }
+func StandingRetriever(found []Match) RetrieverHits {
+	return RetrieverHits{RetrieverStanding, RetrieverWeights{0, .6}, found}
+}
 
-// FuseDepth is how many hits of each arm are fused. Whoever wants n hits in the same order for any n must ask the index
+// FuseDepth is how many hits of each retriever are fused. Whoever wants n hits in the same order for any n must ask the index
 // for n + FuseDepth.
 const FuseDepth = 200
 
 // fuseK is how much the first ranks differ in reciprocal rank fusion (Cormack et al., SIGIR 2009): a hit scores the sum
-// of weight / (fuseK + its rank) over the arms. With the paper's 60 the fusion of words and vectors loses .02 of
+// of weight / (fuseK + its rank) over the retrievers. With the paper's 60 the fusion of words and vectors loses .02 of
 // recall@10 on LoCoMo.
 const fuseK = 10
 
-// Fuse ranks what the index and other arms found together, equal scores in the order of the index, then of the arms, of
-// which StandingArm must be the last. A
-// hit that the index does not have, or ranks beyond FuseDepth while another arm has it, has no Passage: see Placed.
-func Fuse(own []Hit, arms ...ArmHits) []Hit {
-	if !slices.ContainsFunc(arms, func(a ArmHits) bool { return len(a.Matches) > 0 }) {
+// Fuse ranks what the index and other retrievers found together, equal scores in the order of the index, then of the retrievers, of
+// which StandingRetriever must be the last. A
+// hit that the index does not have, or ranks beyond FuseDepth while another retriever has it, has no Passage: see Placed.
+func Fuse(own []Hit, retrievers ...RetrieverHits) []Hit {
+	if !slices.ContainsFunc(retrievers, func(a RetrieverHits) bool { return len(a.Matches) > 0 }) {
 		return own
 	}
-	f := newFusion(own, arms)
-	for _, a := range arms {
-		if a.Name == ArmStanding {
+	f := newFusion(own, retrievers)
+	for _, a := range retrievers {
+		if a.Name == RetrieverStanding {
 			a.Matches = f.standing(a.Matches)
 		}
 		f.join(a)
@@ -95,13 +103,13 @@ func Fuse(own []Hit, arms ...ArmHits) []Hit {
 
 // fusion is what was found so far. Both lists have their room from the start, so that the pointers stay good.
 type fusion struct {
-	own, others []Hit // of the index and of other arms alone
+	own, others []Hit // of the index and of other retrievers alone
 	at          map[memory.Place]*Hit
 }
 
-func newFusion(own []Hit, arms []ArmHits) fusion {
+func newFusion(own []Hit, retrievers []RetrieverHits) fusion {
 	room := 0
-	for _, a := range arms {
+	for _, a := range retrievers {
 		room += min(len(a.Matches), FuseDepth)
 	}
 	f := fusion{own: make([]Hit, 0, len(own)+room), others: make([]Hit, 0, room), at: make(map[memory.Place]*Hit, room+FuseDepth)}
@@ -114,13 +122,13 @@ func newFusion(own []Hit, arms []ArmHits) fusion {
 
 // lexical is a hit of the index at a rank.
 func lexical(h Hit, at int) Hit {
-	h.Arms = []Arm{{ArmLexical, at, h.Score, 1}}
+	h.Retrievers = []RetrieverScore{{RetrieverLexical, at, h.Score, 1}}
 	h.Score = 1 / float64(fuseK+at)
 	return h
 }
 
-// join adds an arm's ranks to the hits.
-func (f *fusion) join(a ArmHits) {
+// join adds a retriever's ranks to the hits.
+func (f *fusion) join(a RetrieverHits) {
 	for i, m := range a.Matches[:min(len(a.Matches), FuseDepth)] {
 		h := f.at[m.Place]
 		if h == nil {
@@ -128,17 +136,17 @@ func (f *fusion) join(a ArmHits) {
 			h = &f.others[len(f.others)-1]
 			f.at[m.Place] = h
 		}
-		if n := len(h.Arms); n > 0 && h.Arms[n-1].Name == a.Name {
+		if n := len(h.Retrievers); n > 0 && h.Retrievers[n-1].Name == a.Name {
 			continue
 		}
 		h.Kind = cmp.Or(h.Kind, m.Kind)
 		weight := a.Weights.of(h.Kind)
-		h.Arms = append(h.Arms, Arm{a.Name, i + 1, m.Score, weight})
+		h.Retrievers = append(h.Retrievers, RetrieverScore{a.Name, i + 1, m.Score, weight})
 		h.Score += weight / float64(fuseK+i+1)
 	}
 }
 
-// standing orders matches by their scores from the arms that joined before, equal ones as they stand. Where these found
+// standing orders matches by their scores from the retrievers that joined before, equal ones as they stand. Where these found
 // nothing at all there are none: who looks for a word that nobody said is not helped by wishes.
 func (f *fusion) standing(matches []Match) []Match {
 	if len(f.at) == 0 {
@@ -156,10 +164,14 @@ func (f *fusion) standing(matches []Match) []Match {
 }
 
 // OnlyViewed reports whether nothing but a full-text view found the hit.
-func (h *Hit) OnlyViewed() bool { return len(h.Arms) == 1 && h.Arms[0].Name == ArmElasticsearch }
+func (h *Hit) OnlyViewed() bool {
+	return len(h.Retrievers) == 1 && h.Retrievers[0].Name == RetrieverElasticsearch
+}
 
 // Lexical reports whether the index's words found the hit.
-func (h *Hit) Lexical() bool { return len(h.Arms) == 0 || h.Arms[0].Name == ArmLexical }
+func (h *Hit) Lexical() bool {
+	return len(h.Retrievers) == 0 || h.Retrievers[0].Name == RetrieverLexical
+}
 
 // Placed is the hit with the role, time and passage read from the message itself, where the index's words did not find it.
 func (h Hit) Placed(m memory.Message, terms []string) Hit {

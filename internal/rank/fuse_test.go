@@ -41,19 +41,19 @@ func order(hits []Hit) []int {
 
 func TestFuse(t *testing.T) {
 	t.Run("without a view nothing changes", func(t *testing.T) {
-		hits := Fuse(ownHits(3), ViewArm(nil))
-		if hits[0].Score != 3 || hits[0].Arms != nil || len(hits) != 3 {
+		hits := Fuse(ownHits(3), ViewRetriever(nil))
+		if hits[0].Score != 3 || hits[0].Retrievers != nil || len(hits) != 3 {
 			t.Errorf("got %+v", hits)
 		}
 	})
 	t.Run("what both find moves up a little, and what only the view finds comes after", func(t *testing.T) {
-		if got := order(Fuse(ownHits(12), ViewArm(found(11, 99)))); !slices.Equal(got, []int{1, 2, 3, 4, 5, 6, 7, 11, 8, 9, 10, 12, 99}) {
+		if got := order(Fuse(ownHits(12), ViewRetriever(found(11, 99)))); !slices.Equal(got, []int{1, 2, 3, 4, 5, 6, 7, 11, 8, 9, 10, 12, 99}) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a hit shows its rank, score and weight in each arm", func(t *testing.T) {
-		hits := Fuse(ownHits(2), ViewArm(found(2, 7)))
-		if got := fmt.Sprint(hits[0].Arms, hits[2].Arms); got != "[{lexical 2 1 1} {elasticsearch 1 2 0.1}] [{elasticsearch 2 1 0.1}]" {
+	t.Run("a hit shows its rank, score and weight in each retriever", func(t *testing.T) {
+		hits := Fuse(ownHits(2), ViewRetriever(found(2, 7)))
+		if got := fmt.Sprint(hits[0].Retrievers, hits[2].Retrievers); got != "[{lexical 2 1 1} {elasticsearch 1 2 0.1}] [{elasticsearch 2 1 0.1}]" {
 			t.Errorf("got %s", got)
 		}
 		if hits[0].OnlyViewed() || !hits[2].OnlyViewed() || hits[2].Role != 0 {
@@ -61,14 +61,14 @@ func TestFuse(t *testing.T) {
 		}
 	})
 	t.Run("a view that names a message twice counts once", func(t *testing.T) {
-		if got := order(Fuse(ownHits(1), ViewArm(found(5, 5, 1, 5)))); !slices.Equal(got, []int{1, 5}) {
+		if got := order(Fuse(ownHits(1), ViewRetriever(found(5, 5, 1, 5)))); !slices.Equal(got, []int{1, 5}) {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("a vector counts twice as much for a message to an assistant as for one between people", func(t *testing.T) {
 		own := ownHits(2)
 		own[0].Kind, own[1].Kind = KindPerson, KindAssistantChat
-		turns := DenseArm([]Match{{Place: placeNo(2), Score: .9}, {Place: placeNo(1), Score: .8}, {Place: placeNo(3), Score: .7, Kind: KindPerson}})
+		turns := DenseRetriever([]Match{{Place: placeNo(2), Score: .9}, {Place: placeNo(1), Score: .8}, {Place: placeNo(3), Score: .7, Kind: KindPerson}})
 		hits := Fuse(own, turns)
 		want := []float64{1./12 + .8/11, 1./11 + .4/12, .4 / 13}
 		for i, h := range hits {
@@ -80,30 +80,30 @@ func TestFuse(t *testing.T) {
 			t.Errorf("got %+v", hits[2])
 		}
 	})
-	t.Run("a score is the sum of what every arm adds, whatever their number", func(t *testing.T) {
+	t.Run("a score is the sum of what every retriever adds, whatever their number", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			weights := ArmWeights{rapid.Float64Range(0, 2).Draw(t, "person"), rapid.Float64Range(0, 2).Draw(t, "assistant")}
-			arms := map[string]ArmHits{}
-			var list []ArmHits
-			for i := range rapid.IntRange(0, 4).Draw(t, "arms") {
+			weights := RetrieverWeights{rapid.Float64Range(0, 2).Draw(t, "person"), rapid.Float64Range(0, 2).Draw(t, "assistant")}
+			retrievers := map[string]RetrieverHits{}
+			var list []RetrieverHits
+			for i := range rapid.IntRange(0, 4).Draw(t, "retrievers") {
 				places := rapid.SliceOfN(rapid.IntRange(1, 40), 1, 30).Draw(t, "places")
-				a := ArmHits{fmt.Sprint("arm", i), weights, found(places...)}
-				arms[a.Name], list = a, append(list, a)
+				a := RetrieverHits{fmt.Sprint("arm", i), weights, found(places...)}
+				retrievers[a.Name], list = a, append(list, a)
 			}
 			own := ownHits(rapid.IntRange(1, 30).Draw(t, "own"))
 			for _, h := range Fuse(own, list...) {
 				sum := 0.0
-				for _, a := range h.Arms {
+				for _, a := range h.Retrievers {
 					w := 1.0
-					if a.Name != ArmLexical {
-						w = arms[a.Name].Weights.of(h.Kind)
-						if arms[a.Name].Matches[a.Rank-1].Place != h.Place {
-							t.Fatalf("arm %s has another hit at %d", a.Name, a.Rank)
+					if a.Name != RetrieverLexical {
+						w = retrievers[a.Name].Weights.of(h.Kind)
+						if retrievers[a.Name].Matches[a.Rank-1].Place != h.Place {
+							t.Fatalf("retriever %s has another hit at %d", a.Name, a.Rank)
 						}
 					}
 					sum += w / float64(fuseK+a.Rank)
 				}
-				if len(h.Arms) > 0 && math.Abs(sum-h.Score) > 1e-12 {
+				if len(h.Retrievers) > 0 && math.Abs(sum-h.Score) > 1e-12 {
 					t.Fatalf("%+v adds up to %v", h, sum)
 				}
 			}
@@ -113,8 +113,8 @@ func TestFuse(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			view := found(rapid.SliceOfNDistinct(rapid.IntRange(1, 900), 0, FuseDepth, rapid.ID[int]).Draw(t, "view")...)
 			n := rapid.IntRange(1, 400).Draw(t, "n")
-			all := order(Fuse(ownHits(800), ViewArm(view)))
-			if got := order(Fuse(ownHits(800)[:n+FuseDepth], ViewArm(view))); !slices.Equal(got[:n], all[:n]) {
+			all := order(Fuse(ownHits(800), ViewRetriever(view)))
+			if got := order(Fuse(ownHits(800)[:n+FuseDepth], ViewRetriever(view))); !slices.Equal(got[:n], all[:n]) {
 				t.Errorf("the first %d: got %v, want %v", n, got[:n], all[:n])
 			}
 			slices.Sort(all)

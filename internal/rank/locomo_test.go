@@ -107,12 +107,12 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	arms := []ArmHits{DenseArm(d.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, ask))}
+	retrievers := []RetrieverHits{DenseRetriever(d.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
 		_, sources := d.facts.SearchWithSources(FactQuery{Vector: q.vector})
-		arms = append(arms, DenseFactsArm(d.index.Weigh(ask, sources)))
+		retrievers = append(retrievers, DenseFactsRetriever(d.index.Weigh(ask, sources)))
 	}
-	return Fuse(own, arms...)
+	return Fuse(own, retrievers...)
 }
 
 // share is how much of the evidence is among the hits.

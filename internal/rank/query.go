@@ -67,10 +67,10 @@ type Hit struct {
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
-	Fill       FillStep // why Index.Fill returned it; 0 where it was found
-	Arms       []Arm    // its rank and score in each arm, where Fuse had several; nil where only the index was asked
+	Fill       FillStep         // why Index.Fill returned it; 0 where it was found
+	Retrievers []RetrieverScore // its rank and score in each retriever, where Fuse had several; nil where only the index was asked
 
-	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the arm lexical, is the sum of Terms times the
+	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the retriever lexical, is the sum of Terms times the
 	// product of Factors.
 	Terms   []TermScore
 	Factors []Factor
@@ -99,20 +99,20 @@ const (
 	FactorInTime       = "in_time"
 )
 
-// Arm is the rank and the score of a message or a fact in one arm, which is one source of a ranking.
-type Arm struct {
+// RetrieverScore is the rank and the score of a message or a fact in one retriever, which is one source of a ranking.
+type RetrieverScore struct {
 	Name   string
 	Rank   int // from 1
 	Score  float64
-	Weight float64 // of a message after Fuse: what the arm counts; the hit's score is the sum of Weight / (10 + Rank)
+	Weight float64 // of a message after Fuse: what the retriever counts; the hit's score is the sum of Weight / (10 + Rank)
 }
 
-// The arms that find messages and facts.
+// The retrievers that find messages and facts.
 const (
-	ArmLexical       = "lexical"       // the words, in the user's own index
-	ArmDense         = "dense"         // the meaning
-	ArmDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
-	ArmElasticsearch = "elasticsearch" // the words, in a full-text view
-	ArmStanding      = "standing"      // what the user asks for in every answer
-	ArmTime          = "time"          // the times that the query names
+	RetrieverLexical       = "lexical"       // the words, in the user's own index
+	RetrieverDense         = "dense"         // the meaning
+	RetrieverDenseFacts    = "dense_facts"   // the meaning of the facts that were learnt from a message
+	RetrieverElasticsearch = "elasticsearch" // the words, in a full-text view
+	RetrieverStanding      = "standing"      // what the user asks for in every answer
+	RetrieverTime          = "time"          // the times that the query names
 )

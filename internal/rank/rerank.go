@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// ArmRerank is the arm of a reranker: a model that reads the query and a hit's passage together. It finds nothing; it
+// RetrieverRerank is the retriever of a reranker: a model that reads the query and a hit's passage together. It finds nothing; it
 // orders the best of what the others found.
-const ArmRerank = "rerank"
+const RetrieverRerank = "rerank"
 
-// aboveFusion is what every reranked hit scores at least. The reciprocal ranks of all other arms come to less.
+// aboveFusion is what every reranked hit scores at least. The reciprocal ranks of all other retrievers come to less.
 const aboveFusion = 1
 
 // Reranked is a hit with a reranker's score.
@@ -21,7 +21,7 @@ type Reranked struct {
 
 // Rerank puts hits, the best first as Search and Fuse return them, into a reranker's order: best stand in the place of
 // the first n hits, by their scores, equal ones as they stood; the other hits follow as they were. A reranked hit scores
-// 1 + 1 / (10 + its rank in the arm rerank), any other less than 1, from the ranks in its arms as after Fuse: so the order
+// 1 + 1 / (10 + its rank in the retriever rerank), any other less than 1, from the ranks in its retrievers as after Fuse: so the order
 // is still that of Hit.Score. What of the first n is not among best is left out. hits and best are left as they are.
 func Rerank(hits []Hit, n int, best []Reranked) []Hit {
 	best = slices.Clone(best)
@@ -31,7 +31,7 @@ func Rerank(hits []Hit, n int, best []Reranked) []Hit {
 	out := make([]Hit, 0, len(hits))
 	for i, r := range best {
 		h := r.Hit.ranked(r.At + 1)
-		h.Arms = append(h.Arms, Arm{Name: ArmRerank, Rank: i + 1, Score: r.Score})
+		h.Retrievers = append(h.Retrievers, RetrieverScore{Name: RetrieverRerank, Rank: i + 1, Score: r.Score})
 		h.Score = aboveFusion + 1/float64(fuseK+i+1)
 		out = append(out, h)
 	}
@@ -41,12 +41,12 @@ func Rerank(hits []Hit, n int, best []Reranked) []Hit {
 	return out
 }
 
-// ranked is the hit with arms of its own. One that the index ranked alone becomes as a fused one, so that hits that are
+// ranked is the hit with retrievers of its own. One that the index ranked alone becomes as a fused one, so that hits that are
 // reranked compare with those that are not.
 func (h Hit) ranked(at int) Hit {
-	if h.Arms == nil {
+	if h.Retrievers == nil {
 		return lexical(h, at)
 	}
-	h.Arms = slices.Clone(h.Arms)
+	h.Retrievers = slices.Clone(h.Retrievers)
 	return h
 }

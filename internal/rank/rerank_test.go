@@ -45,15 +45,15 @@ func TestARerankerOrdersTheFirstHits(t *testing.T) {
 			t.Error(d)
 		}
 	})
-	t.Run("and says in an arm of its own where it put each, beside where that stood", func(t *testing.T) {
+	t.Run("and says in a retriever of its own where it put each, beside where that stood", func(t *testing.T) {
 		got := rank.Rerank(hits, 2, scored(hits, .1, .9))
-		want := [][]rank.Arm{
-			{{Name: rank.ArmLexical, Rank: 2, Score: 19, Weight: 1}, {Name: rank.ArmRerank, Rank: 1, Score: .9}},
-			{{Name: rank.ArmLexical, Rank: 1, Score: 20, Weight: 1}, {Name: rank.ArmRerank, Rank: 2, Score: .1}},
-			{{Name: rank.ArmLexical, Rank: 3, Score: 18, Weight: 1}},
+		want := [][]rank.RetrieverScore{
+			{{Name: rank.RetrieverLexical, Rank: 2, Score: 19, Weight: 1}, {Name: rank.RetrieverRerank, Rank: 1, Score: .9}},
+			{{Name: rank.RetrieverLexical, Rank: 1, Score: 20, Weight: 1}, {Name: rank.RetrieverRerank, Rank: 2, Score: .1}},
+			{{Name: rank.RetrieverLexical, Rank: 3, Score: 18, Weight: 1}},
 		}
-		for i, arms := range want {
-			if d := cmp.Diff(arms, got[i].Arms); d != "" {
+		for i, retrievers := range want {
+			if d := cmp.Diff(retrievers, got[i].Retrievers); d != "" {
 				t.Errorf("hit %d: %s", i, d)
 			}
 		}
@@ -64,16 +64,16 @@ func TestARerankerOrdersTheFirstHits(t *testing.T) {
 		if d := cmp.Diff([]int64{3, 1, 4, 5}, seqsOf(got)); d != "" {
 			t.Error(d)
 		}
-		if got[2].Arms[0].Rank != 4 {
-			t.Errorf("a hit behind a lost one moved up to rank %d of its arm", got[2].Arms[0].Rank)
+		if got[2].Retrievers[0].Rank != 4 {
+			t.Errorf("a hit behind a lost one moved up to rank %d of its retriever", got[2].Retrievers[0].Rank)
 		}
 	})
 	t.Run("and keeps what a view thinks of them", func(t *testing.T) {
-		fused := rank.Fuse(hits, rank.ViewArm([]rank.Match{{Place: hits[2].Place, Score: 4}, {Place: memory.Place{Session: "s", Seq: 9}, Score: 3}}))
+		fused := rank.Fuse(hits, rank.ViewRetriever([]rank.Match{{Place: hits[2].Place, Score: 4}, {Place: memory.Place{Session: "s", Seq: 9}, Score: 3}}))
 		got := rank.Rerank(fused, len(fused), scored(fused, 1, 2, 3, 4, 5, 6))
 		for _, h := range got {
 			old := fused[slices.IndexFunc(fused, func(f rank.Hit) bool { return f.Place == h.Place })]
-			if d := cmp.Diff(old.Arms, h.Arms[:len(h.Arms)-1]); d != "" {
+			if d := cmp.Diff(old.Retrievers, h.Retrievers[:len(h.Retrievers)-1]); d != "" {
 				t.Errorf("message %d: %s", h.Seq, d)
 			}
 		}
@@ -87,7 +87,7 @@ func TestTheOrderOfARerankerIsTheOrderOfScores(t *testing.T) {
 			hits = append(hits, rank.Hit{Place: memory.Place{Session: "s", Seq: int64(i + 1)}, Score: float64(100 - i)})
 		}
 		if rapid.Bool().Draw(t, "fused") {
-			hits = rank.Fuse(hits, rank.ViewArm([]rank.Match{{Place: memory.Place{Session: "s", Seq: 7}, Score: 1}, {Place: memory.Place{Session: "s", Seq: 99}, Score: .5}}))
+			hits = rank.Fuse(hits, rank.ViewRetriever([]rank.Match{{Place: memory.Place{Session: "s", Seq: 7}, Score: 1}, {Place: memory.Place{Session: "s", Seq: 99}, Score: .5}}))
 		}
 		n := rapid.IntRange(0, len(hits)).Draw(t, "candidates")
 		scores := rapid.SliceOfN(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), n, n).Draw(t, "scores")
@@ -105,8 +105,8 @@ func TestTheOrderOfARerankerIsTheOrderOfScores(t *testing.T) {
 			t.Fatalf("%d hits of %d, or not by score", len(got), len(hits))
 		}
 		for i, h := range got {
-			last := h.Arms[len(h.Arms)-1]
-			if reranked := last.Name == rank.ArmRerank; reranked != (i < n) || reranked && (last.Rank != i+1 || h.Score != 1+1/float64(10+last.Rank)) {
+			last := h.Retrievers[len(h.Retrievers)-1]
+			if reranked := last.Name == rank.RetrieverRerank; reranked != (i < n) || reranked && (last.Rank != i+1 || h.Score != 1+1/float64(10+last.Rank)) {
 				t.Fatalf("hit %d of %d reranked: %+v", i, n, h)
 			}
 		}

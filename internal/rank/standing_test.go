@@ -20,7 +20,7 @@ func TestStandingWishes(t *testing.T) {
 	x.Add(docs...)
 	find := func(x *rank.Index, q rank.Query) []string {
 		var out []string
-		for _, h := range rank.Fuse(x.Search(q).Hits, rank.StandingArm(x.Standing(q))) {
+		for _, h := range rank.Fuse(x.Search(q).Hits, rank.StandingRetriever(x.Standing(q))) {
 			out = append(out, fmt.Sprint(h.Session, h.Seq))
 		}
 		return out

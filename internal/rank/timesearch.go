@@ -11,13 +11,13 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// What the arm of times counts. Source: measured on the project's own chats in five languages, and on LoCoMo and BEAM, whose
+// What the retriever of times counts. Source: measured on the project's own chats in five languages, and on LoCoMo and BEAM, whose
 // questions name times less often and seldom well.
 const (
 	timeWeight         = 2. // in the fusion, where few messages fit: the times are mostly what a question knows best
 	timePerson         = .5 // of that between people, whose lines live from those around them
 	leastTimes         = .1 // of that where so many fit that a time says little
-	fewTimes           = 15 // messages that fit make the arm count in full, four times as many half
+	fewTimes           = 15 // messages that fit make the retriever count in full, four times as many half
 	manyTimes          = 60 // so many messages, when they are more than half of all, are no choice
 	substanceShare     = .5 // how much a message says, beside how well it has the query's other words, which is at most 1
 	substanceFew       = 20 // messages among which that counts in full: of more, words decide better
@@ -31,10 +31,10 @@ const (
 	nearLatest         = .5 // the least score, as part of the best, of what can be the latest that was meant
 )
 
-// timeArm is what fits the times of a query, the best first, of so many messages that do.
-func timeArm(found []Match, of int) ArmHits {
+// timeRetriever is what fits the times of a query, the best first, of so many messages that do.
+func timeRetriever(found []Match, of int) RetrieverHits {
 	w := timeWeight * max(leastTimes, min(1, math.Sqrt(fewTimes/float64(max(of, 1)))))
-	return ArmHits{ArmTime, ArmWeights{w * timePerson, w}, found}
+	return RetrieverHits{RetrieverTime, RetrieverWeights{w * timePerson, w}, found}
 }
 
 // fit is how well a message fits the times of a query, above 0 to 1.
@@ -47,7 +47,7 @@ type fit struct {
 // first that say most and have most of its other words, as many as are fused. A message is of a time when it was said then,
 // or mentions it: "yesterday" in a message is the day before it was said, in the zone of the query's times. There are none
 // where the query names no time.
-func (x *Index) SearchTimes(q Query) ArmHits {
+func (x *Index) SearchTimes(q Query) RetrieverHits {
 	q.Times = slices.DeleteFunc(slices.Clone(q.Times), locatesNothing)
 	q.Limit, q.MinRelevance, q.Explain = FuseDepth, 0, false
 	s := x.scratch.Get().(*scratch)
@@ -56,13 +56,13 @@ func (x *Index) SearchTimes(q Query) ArmHits {
 	x.scratch.Put(s)
 	switch {
 	case len(fits) > manyTimes && 2*len(fits) > len(x.messages):
-		return ArmHits{}
+		return RetrieverHits{}
 	case len(fits) > 0:
-		return timeArm(r.bySubstance(fits), len(fits))
+		return timeRetriever(r.bySubstance(fits), len(fits))
 	case q.Order == when.Latest && len(q.Times) == 0:
-		return timeArm(r.latest(), 1)
+		return timeRetriever(r.latest(), 1)
 	}
-	return ArmHits{}
+	return RetrieverHits{}
 }
 
 // locatesNothing reports whether a time says too little of where to look: a year or more does, and so does the bound of another

@@ -73,7 +73,7 @@ func asking(words string, now time.Time) Query {
 	return Query{Terms: text.Terms(words), Times: when.Find(words, now), Order: when.OrderIn(words).Order}
 }
 
-func TestTheArmOfTimesFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
+func TestTheRetrieverOfTimesFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		x := remarked(t, stored)
 		for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestTheArmOfTimesFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 		}
 	})
 	t.Run("a time that nearly everything is of counts less", func(t *testing.T) {
-		few, many := timeArm(nil, 5).Weights, timeArm(nil, 500).Weights
+		few, many := timeRetriever(nil, 5).Weights, timeRetriever(nil, 500).Weights
 		if few.AssistantChat <= many.AssistantChat || many.AssistantChat <= 0 {
 			t.Errorf("weights %v of few, %v of many", few, many)
 		}
@@ -152,7 +152,7 @@ func TestFactsOfATimeAreFound(t *testing.T) {
 	}
 	ask.Times = when.Find("what changed last week?", ask.AsOf)
 	hits := x.Search(ask)
-	if len(hits) != 1 || hits[0].Fact.ID != "moved" || hits[0].Relevance < .5 || hits[0].Arms[0].Name != ArmTime {
+	if len(hits) != 1 || hits[0].Fact.ID != "moved" || hits[0].Relevance < .5 || hits[0].Retrievers[0].Name != RetrieverTime {
 		t.Errorf("found %+v, want what began last week", hits)
 	}
 }

@@ -206,11 +206,11 @@ func (s *Searcher) matchedMessages(ctx context.Context, q MessageQuestion, scope
 func fused(found Found, matches []rank.Match, minRelevance float64) []rank.Hit {
 	hits := rank.Fuse(
 		found.Hits,
-		rank.DenseArm(found.Turns),
-		rank.DenseFactsArm(found.Sources),
+		rank.DenseRetriever(found.Turns),
+		rank.DenseFactsRetriever(found.Sources),
 		found.Times,
-		rank.ViewArm(matches),
-		rank.StandingArm(found.Standing),
+		rank.ViewRetriever(matches),
+		rank.StandingRetriever(found.Standing),
 	)
 	if minRelevance == 0 {
 		return hits

@@ -138,8 +138,8 @@ type Found struct {
 
 	// What vectors found beside the words, weighed by the index's factors; none where the query has no vector.
 	Turns, Sources []rank.Match
-	Standing       []rank.Match // what the user asks for in every answer
-	Times          rank.ArmHits // of the times that the query names
+	Standing       []rank.Match       // what the user asks for in every answer
+	Times          rank.RetrieverHits // of the times that the query names
 }
 
 // maxReads is how often a search reads the state again when segments were merged between two reads.
@@ -258,7 +258,7 @@ func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Foun
 	})
 }
 
-// searchTimes looks for what was said in, or tells of, the times that the query names.
+// searchTimes looks for what was said in, or is about, the times that the query names.
 func (l *SearchIndex) searchTimes(ctx context.Context, x *userIndex, found *Found, q MessageQuestion) error {
 	return l.inScratch(ctx, x, func() { found.Times = x.index.SearchTimes(q.Query) })
 }
@@ -463,7 +463,7 @@ func shareOf(ctx context.Context) (<-chan time.Time, func() bool) {
 	return timer.C, timer.Stop
 }
 
-// begin returns the update of the index that runs, else begins one; own tells that it is of this search's state. It does not
+// begin returns the update of the index that runs, else begins one; own reports whether it is of this search's state. It does not
 // end with the call: the next one finds what it added.
 func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *update, own bool) {
 	x.updating.Lock()

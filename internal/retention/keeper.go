@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
@@ -19,18 +20,11 @@ type Store interface {
 	store.Leases
 	Tenants(ctx context.Context) ([]string, error)
 	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 	ExpireAuditEntries(ctx context.Context, before time.Time, limit int) (int, error)
-}
-
-// Eraser erases as persons have it done. Each method must be harmless when it is repeated, and must not fail where what it is to erase
-// is gone.
-type Eraser interface {
-	EraseSession(ctx context.Context, ref memory.SessionRef, key memory.SessionKey) error
-	EraseMessages(ctx context.Context, ref memory.SessionRef, key memory.SessionKey, seqs []memory.SeqRange) error
-	ForgetFacts(ctx context.Context, user memory.UserRef, ids []string) error
 }
 
 // Meter counts what was erased because it was due. It must not block.
@@ -41,8 +35,11 @@ type Meter interface {
 // Options are what a Keeper needs.
 type Options struct {
 	Store    Store
-	Eraser   Eraser
 	Policies policy.Policies
+	// Begin must begin an erasure, or return the one that has its ID as it is, and do what has to follow: see erasure.Sweeper.
+	Begin func(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
+	// DeleteFact must delete a fact as a person has it deleted; USER_NOT_FOUND or FACT_NOT_FOUND where it is gone.
+	DeleteFact func(ctx context.Context, user memory.UserRef, id string) error
 	// Profile returns the default profile of a tenant: what is of no session goes by it. "" for the server's.
 	Profile func(ctx context.Context, tenant string) (string, error)
 	Owner   string // names this process in the lease: of the processes that share a store one looks at a time
@@ -86,7 +83,7 @@ func NewKeeper(o Options) *Keeper {
 	})
 	k.loop = worker.NewLoop(worker.LoopOptions{
 		Work:    k.work,
-		Backoff: worker.Backoff{First: firstPause, Last: lastPause},
+		Backoff: backoff.Exponential{First: firstPause, Last: lastPause},
 		Failed: func(ctx context.Context, f worker.Failure) {
 			if f.InRow == 1 {
 				o.Log.WarnContext(ctx, "what is due cannot be erased: it is tried again", "error", f.Err)
@@ -196,9 +193,9 @@ func (k *Keeper) erase(ctx context.Context, user memory.UserRef) error {
 			facts[d.Rule] = append(facts[d.Rule], d.FactID)
 			continue
 		case d.Seqs == nil:
-			err = k.o.Eraser.EraseSession(ctx, d.Session, d.Key)
+			err = k.eraseSession(ctx, d.Session, d.Key)
 		default:
-			err = k.o.Eraser.EraseMessages(ctx, d.Session, d.Key, d.Seqs)
+			err = k.eraseMessages(ctx, d.Session, d.Key, d.Seqs)
 		}
 		if err != nil {
 			return fmt.Errorf("erase what is due by %s: %w", d.Rule, err)
@@ -206,7 +203,7 @@ func (k *Keeper) erase(ctx context.Context, user memory.UserRef) error {
 		k.count(d.Rule, d.Items())
 	}
 	for rule, ids := range facts {
-		if err := k.o.Eraser.ForgetFacts(ctx, user, ids); err != nil {
+		if err := k.forgetFacts(ctx, user, ids); err != nil {
 			return fmt.Errorf("delete facts that are due by %s: %w", rule, err)
 		}
 		k.count(rule, int64(len(ids)))

@@ -218,7 +218,7 @@ type guard struct {
 
 // Refusals counts calls whose credential was refused. It must not block.
 type Refusals interface {
-	// CredentialRefused is told why.
+	// CredentialRefused counts a refusal by its cause.
 	CredentialRefused(cause auth.Cause)
 }
 

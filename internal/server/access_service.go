@@ -101,10 +101,7 @@ func (s *keyServer) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest)
 	}
 	c := &checker{}
 	q := store.KeyQuery{Tenant: tenant, Limit: c.page(req.GetPageSize(), 50, 500)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := pagePosition(req, req.GetPageToken())
+	last, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +291,7 @@ func limitsProto(value func(limits.Limit) (float64, bool)) *memoryv1.TenantLimit
 func (s *tenantServer) ListTenants(ctx context.Context, req *memoryv1.ListTenantsRequest) (*memoryv1.ListTenantsResponse, error) {
 	c := &checker{}
 	q := store.TenantQuery{Limit: c.page(req.GetPageSize(), 50, 500)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := pagePosition(req, req.GetPageToken())
+	last, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}

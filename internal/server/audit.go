@@ -123,7 +123,7 @@ func (a *auditor) done(found verdict, d done) error {
 	return nil
 }
 
-// callOf is what the audit is told of a call: nothing that its caller wrote but ids, which are hashed or name things that are there.
+// callOf is what the audit records of a call: nothing that its caller wrote but ids, which are hashed or name things that are there.
 func callOf(found verdict, p auth.Principal, d done) audit.Call {
 	c := audit.Call{
 		Principal: p, Method: strings.TrimPrefix(d.method, "/"+apiPackage+"."), Outcome: code.Code(status.Code(d.err)).String(), //nolint:gosec // below 17

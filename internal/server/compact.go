@@ -82,7 +82,7 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 	return out
 }
 
-// writtenProto says what each written message stands for.
+// writtenProto says in place of what each written message is.
 func writtenProto(all []compaction.Written, sent []memory.Message) []*memoryv1.HistorySummary {
 	if len(all) == 0 {
 		return nil

@@ -128,7 +128,7 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 	return maxReplyBytes
 }
 
-// defaultFreshness is how long a context waits for background work when it is not told.
+// defaultFreshness is how long a context waits for background work where the request does not say.
 const defaultFreshness = 2 * time.Second
 
 func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait {

@@ -129,7 +129,7 @@ func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, 
 	return erasureProto(job), nil, nil
 }
 
-// defaultPop is how many messages PopMessages takes when it is not told.
+// defaultPop is how many messages PopMessages takes where the request does not say.
 const defaultPop = 1
 
 func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {

@@ -84,10 +84,7 @@ func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsReque
 		User: c.user(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: c.categories("categories", req.GetCategories()),
 		SessionID: c.label("session_id", req.GetSessionId()), Limit: c.page(req.GetPageSize(), 50, 500),
 	}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := timePosition(req, req.GetPageToken())
+	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -98,20 +95,11 @@ func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsReque
 	if err != nil {
 		return nil, err
 	}
-	return factPage(req, page, more), nil
-}
-
-func factPage(req *memoryv1.ListFactsRequest, page []memory.Fact, more bool) *memoryv1.ListFactsResponse {
-	facts := make([]*memoryv1.Fact, len(page))
-	for i, f := range page {
-		facts[i] = factProto(req.GetUserId(), f)
-	}
-	n := fitting(facts)
-	out := &memoryv1.ListFactsResponse{Facts: facts[:n]}
-	if more || n < len(page) {
-		out.NextPageToken = timeToken(req, page[n-1].UpdateTime, page[n-1].ID)
-	}
-	return out
+	out := &memoryv1.ListFactsResponse{}
+	out.Facts, out.NextPageToken = timedPage(req, page, more,
+		func(f memory.Fact) *memoryv1.Fact { return factProto(req.GetUserId(), f) },
+		func(f memory.Fact) timedID { return timedID{f.UpdateTime, f.ID} })
+	return out, nil
 }
 
 func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
@@ -147,7 +135,7 @@ func foundProto(userID string, found recall.FactsFound) *memoryv1.SearchFactsRes
 // factScoreProto converts how a fact was scored.
 func factScoreProto(h recall.FactHit) *memoryv1.FactScore {
 	out := &memoryv1.FactScore{Score: h.Score, Relevance: h.Relevance, Significance: h.Significance, Recency: h.Recency}
-	for _, a := range h.Arms {
+	for _, a := range h.Retrievers {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})
 	}
 	return out
@@ -254,10 +242,7 @@ func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactR
 func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
 	c := &checker{}
 	q := store.QuarantineQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := timePosition(req, req.GetPageToken())
+	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -268,20 +253,14 @@ func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuar
 	if err != nil {
 		return nil, err
 	}
-	return quarantinePage(req, page, more), nil
+	out := &memoryv1.ListQuarantinedResponse{}
+	out.Operations, out.NextPageToken = timedPage(req, page, more, quarantinedProto,
+		func(q memory.Quarantined) timedID { return timedID{q.Time, q.ID} })
+	return out, nil
 }
 
-func quarantinePage(req *memoryv1.ListQuarantinedRequest, page []memory.Quarantined, more bool) *memoryv1.ListQuarantinedResponse {
-	operations := make([]*memoryv1.QuarantinedOperation, len(page))
-	for i, q := range page {
-		operations[i] = &memoryv1.QuarantinedOperation{
-			SessionId: q.SessionID, JobId: q.JobID, Reason: q.Reason, Operation: q.Operation, Model: q.Model, CreateTime: timeProto(q.Time),
-		}
+func quarantinedProto(q memory.Quarantined) *memoryv1.QuarantinedOperation {
+	return &memoryv1.QuarantinedOperation{
+		SessionId: q.SessionID, JobId: q.JobID, Reason: q.Reason, Operation: q.Operation, Model: q.Model, CreateTime: timeProto(q.Time),
 	}
-	n := fitting(operations)
-	out := &memoryv1.ListQuarantinedResponse{Operations: operations[:n]}
-	if more || n < len(page) {
-		out.NextPageToken = timeToken(req, page[n-1].Time, page[n-1].ID)
-	}
-	return out
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // HandlerTimeTrailer is the trailer that says how many microseconds a call took between its decoded request and its
-// reply, so that a client can tell the server's time from the network's.
+// reply, so that a client can separate the server's time from the network's.
 const HandlerTimeTrailer = "strata-handler-us"
 
 // WaitingTimeTrailer is the trailer that says how many of those microseconds the call waited for other servers, such as
@@ -46,7 +46,7 @@ func withCount(calls *atomic.Int64) grpc.UnaryServerInterceptor {
 
 // Meter counts calls. It must not block.
 type Meter interface {
-	// Served is told of every call: its method such as /memory.v1.MemoryService/Record, its code such as NotFound, and the
+	// Served is called with every call: its method such as /memory.v1.MemoryService/Record, its code such as NotFound, and the
 	// time from its decoded request to its reply.
 	Served(method, code string, took time.Duration)
 }
@@ -56,7 +56,7 @@ type unmetered struct{}
 
 func (unmetered) Served(string, string, time.Duration) {}
 
-// withMeter tells the meter of every call. It comes first, so that it sees the code that the caller gets.
+// withMeter reports every call to the meter. It comes first, so that it sees the code that the caller gets.
 func withMeter(m Meter) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		start := time.Now()

@@ -84,10 +84,7 @@ func (s *maintenanceServer) ListExpiring(
 ) (*memoryv1.ListExpiringResponse, error) {
 	c := &checker{}
 	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 20, 100)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	after, err := pagePosition(req, req.GetPageToken())
+	after, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // It is opaque, not secret: a forged one can only name another place in the caller's own list.
 const tokenVersion = 1
 
-// queryFingerprint tells queries apart: everything of the request but where in its result a page begins.
+// queryFingerprint distinguishes queries: it covers everything of the request but where in its result a page begins.
 func queryFingerprint(req proto.Message) [8]byte {
 	query := proto.Clone(req).ProtoReflect()
 	for _, name := range []protoreflect.Name{"page_token", "page_size"} {
@@ -93,6 +93,28 @@ func timePosition(req proto.Message, token string) (*timedID, error) {
 	return &timedID{Time: time.UnixMicro(micros).UTC(), ID: string(position[8:])}, nil
 }
 
+// pagedRequest is a request for a page of a list.
+type pagedRequest interface {
+	proto.Message
+	GetPageToken() string
+}
+
+// pagePosition is that of the page that is asked for, once all other fields are right.
+func (c *checker) pagePosition(req pagedRequest) ([]byte, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return pagePosition(req, req.GetPageToken())
+}
+
+// timePosition is that of the page that is asked for, once all other fields are right; nil for the first page.
+func (c *checker) timePosition(req pagedRequest) (*timedID, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return timePosition(req, req.GetPageToken())
+}
+
 // timedID is the last entry of a page that is ordered by time, then id.
 type timedID struct {
 	Time time.Time
@@ -114,4 +136,21 @@ func fitting[M proto.Message](entries []M) int {
 		}
 	}
 	return len(entries)
+}
+
+// timedPage returns those of a page's entries that fit into a reply, and the token of the next page: "" where more does not say that
+// others follow and all fit. The list is ordered by time, then id.
+func timedPage[T any, M proto.Message](
+	req proto.Message, page []T, more bool, write func(T) M, place func(T) timedID,
+) (all []M, next string) {
+	all = make([]M, len(page))
+	for i, entry := range page {
+		all[i] = write(entry)
+	}
+	n := fitting(all)
+	if more || n < len(page) {
+		last := place(page[n-1])
+		next = timeToken(req, last.Time, last.ID)
+	}
+	return all[:n], next
 }

@@ -107,11 +107,11 @@ func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
 	out := &memoryv1.Explanation{
 		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
 	}
-	arms := h.Arms
-	if arms == nil && at > 0 { // the user's own index alone decided
-		arms = []rank.Arm{{Name: rank.ArmLexical, Rank: at, Score: h.Score}}
+	retrievers := h.Retrievers
+	if retrievers == nil && at > 0 { // the user's own index alone decided
+		retrievers = []rank.RetrieverScore{{Name: rank.RetrieverLexical, Rank: at, Score: h.Score}}
 	}
-	for _, a := range arms {
+	for _, a := range retrievers {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score, Weight: a.Weight})
 	}
 	for _, t := range h.Terms {

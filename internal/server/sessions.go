@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -29,45 +28,21 @@ func (s *memoryServer) GetSession(ctx context.Context, req *memoryv1.GetSessionR
 func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
 	c := &checker{}
 	q := store.SessionQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	after, err := sessionCursor(req)
+	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
 	}
-	q.After = after
+	if last != nil {
+		q.After = &store.SessionCursor{Time: last.Time, SessionID: last.ID}
+	}
 	page, more, err := s.sessions.ListSessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return sessionPage(req, page, more), nil
-}
-
-// sessionPage returns a page that stays below the reply's limit; it holds at least one session.
-func sessionPage(req *memoryv1.ListSessionsRequest, page []memory.Session, more bool) *memoryv1.ListSessionsResponse {
-	out, size := &memoryv1.ListSessionsResponse{}, 0
-	for i, session := range page {
-		p := sessionProto(session)
-		if size += proto.Size(p); size > maxReplyBytes && i > 0 {
-			page, more = page[:i], true
-			break
-		}
-		out.Sessions = append(out.Sessions, p)
-	}
-	if more {
-		last := page[len(page)-1]
-		out.NextPageToken = timeToken(req, last.LastMessageTime, last.Ref.SessionID)
-	}
-	return out
-}
-
-func sessionCursor(req *memoryv1.ListSessionsRequest) (*store.SessionCursor, error) {
-	last, err := timePosition(req, req.GetPageToken())
-	if err != nil || last == nil {
-		return nil, err
-	}
-	return &store.SessionCursor{Time: last.Time, SessionID: last.ID}, nil
+	out := &memoryv1.ListSessionsResponse{}
+	out.Sessions, out.NextPageToken = timedPage(req, page, more, sessionProto,
+		func(s memory.Session) timedID { return timedID{s.LastMessageTime, s.Ref.SessionID} })
+	return out, nil
 }
 
 func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {

@@ -90,10 +90,7 @@ func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSum
 		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
 		Review: req.GetWithheld(),
 	}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := timePosition(req, req.GetPageToken())
+	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
 	}

@@ -40,10 +40,7 @@ func (s *userServer) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) 
 func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequest) (*memoryv1.ListUsersResponse, error) {
 	c := &checker{}
 	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 50, 500)}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := pagePosition(req, req.GetPageToken())
+	last, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}

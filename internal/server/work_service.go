@@ -48,7 +48,7 @@ type jobReverter interface {
 	RevertJob(ctx context.Context, ref store.JobRef, author string) (memory.Job, []extract.Reverted, error)
 }
 
-// defaultWait is how long WaitForWatermark waits when it is not told.
+// defaultWait is how long WaitForWatermark waits where the request does not say.
 const defaultWait = 5 * time.Second
 
 func (s *workServer) WaitForWatermark(
@@ -256,10 +256,7 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 	}
 	c := &checker{}
 	reason := c.label("reason", req.GetReason())
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := timePosition(req, req.GetPageToken())
+	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,10 @@ import (
 
 // Sweeper carries out erasures that have begun.
 type Sweeper interface {
-	// TakeFacts must take away what erased messages taught. Repeating it must be harmless.
-	TakeFacts(ctx context.Context, user memory.UserRef, e memory.Erasure) error
+	// Begin must begin an erasure, or return the one that has its ID as it is, and follow it up.
+	Begin(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
+	// FollowUp must do what has to be done after an erasure began and before its caller gets a reply. Repeating it must be harmless.
+	FollowUp(ctx context.Context, ref memory.SessionRef, e memory.Erasure) error
 	// Wake says that something is to be swept. It must not block.
 	Wake()
 	// Wait must return the erasure once it is done, or as it is when ctx ends.
@@ -36,7 +38,6 @@ type Eraser struct {
 	reads   messageReader
 	facts   *recall.FactCache
 	sweeper Sweeper
-	runner  Runner
 	secret  []byte
 	turns   *userLocks
 	now     clock
@@ -57,7 +58,7 @@ type eraseStore interface {
 
 func newEraser(o Options) *Eraser {
 	return &Eraser{
-		store: o.Store, reads: newMessageReader(o), facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, secret: o.FenceSecret,
+		store: o.Store, reads: newMessageReader(o), facts: o.Facts, sweeper: o.Sweeper, secret: o.FenceSecret,
 		turns: newUserLocks(), now: o.Now, newID: o.NewID,
 	}
 }
@@ -228,17 +229,10 @@ func (s *Eraser) carryOut(ctx context.Context, c Erase, e memory.Erasure) (Erasu
 	if e.IsDone() {
 		return out, nil
 	}
-	if err := s.sweeper.TakeFacts(ctx, c.User, e); err != nil {
-		return out, fmt.Errorf("take away what erased messages taught: %w", err)
+	err := s.sweeper.FollowUp(ctx, c.session(), e)
+	if err != nil {
+		return out, err
 	}
-	switch c.Kind {
-	case memory.EraseSession:
-		s.runner.LookAgain(c.User, "") // the user's weeks and months
-	case memory.EraseMessages, memory.EraseSummary:
-		s.runner.LookAgain(c.User, c.SessionID)
-	}
-	s.sweeper.Wake()
-	var err error
 	out.Erasure, err = s.await(ctx, e, c.Wait)
 	return out, err
 }

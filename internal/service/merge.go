@@ -23,7 +23,6 @@ type merging struct {
 	sweeper Sweeper
 	runner  Runner
 	vectors VectorWaker
-	secret  []byte
 }
 
 // mergeStore is the part of the primary store for it.
@@ -197,17 +196,12 @@ func (s *Porter) makeRoom(ctx context.Context, into store.Merge, ref memory.Sess
 	if whole, err := s.isWhole(ctx, into.User, is.Key); err != nil || !whole {
 		return false, err
 	}
-	e, err := s.store.BeginErasure(ctx, store.ErasureStart{
-		ID: erasure, Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID,
-		UserHash: memory.ErasureUserHash(s.secret, ref.UserRef), Time: s.now.stored(),
+	_, err = s.sweeper.Begin(ctx, store.ErasureStart{
+		ID: erasure, Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, Time: s.now.stored(),
 	})
 	if err != nil {
 		return false, fmt.Errorf("erase a session that is overwritten: %w", err)
 	}
-	if err := s.sweeper.TakeFacts(ctx, ref.UserRef, e); err != nil {
-		return false, fmt.Errorf("take away what an overwritten session taught: %w", err)
-	}
-	s.sweeper.Wake()
 	return s.replacedWhole(ctx, into, erasure)
 }
 

@@ -45,7 +45,7 @@ func newPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
 		embedding: o.Embedding,
-		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, secret: o.FenceSecret},
+		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors},
 		exports:   semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }

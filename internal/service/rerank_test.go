@@ -153,11 +153,11 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 			t.Error(d, got.Degraded)
 		}
 		for i, h := range got.Hits {
-			if d := cmp.Diff([]string{fmt.Sprintf("lexical %d", 4-i), fmt.Sprintf("rerank %d", i+1)}, arms(h.Hit.Arms)); d != "" {
+			if d := cmp.Diff([]string{fmt.Sprintf("lexical %d", 4-i), fmt.Sprintf("rerank %d", i+1)}, arms(h.Hit.Retrievers)); d != "" {
 				t.Errorf("hit %d: %s", i, d)
 			}
-			if h.Rank != i+1 || h.Hit.Score != 1+1/float64(10+h.Rank) || h.Hit.Arms[1].Score != float64(-i) {
-				t.Errorf("hit %d has rank %d and score %v of %v", i, h.Rank, h.Hit.Score, h.Hit.Arms)
+			if h.Rank != i+1 || h.Hit.Score != 1+1/float64(10+h.Rank) || h.Hit.Retrievers[1].Score != float64(-i) {
+				t.Errorf("hit %d has rank %d and score %v of %v", i, h.Rank, h.Hit.Score, h.Hit.Retrievers)
 			}
 		}
 	})
@@ -168,8 +168,8 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 			t.Fatalf("recalled %d at %v, degraded %v", len(out.Recalled), out.Ranks, out.Degraded)
 		}
 		for i, h := range out.Recalled {
-			if string(h.Session) == "" || h.Arms[1] != (rank.Arm{Name: rank.ArmRerank, Rank: i + 1, Score: float64(-i)}) {
-				t.Errorf("recalled message %d: %+v", i, h.Arms)
+			if string(h.Session) == "" || h.Retrievers[1] != (rank.RetrieverScore{Name: rank.RetrieverRerank, Rank: i + 1, Score: float64(-i)}) {
+				t.Errorf("recalled message %d: %+v", i, h.Retrievers)
 			}
 		}
 	})
@@ -186,7 +186,7 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 			t.Error(d)
 		}
 		last := got.Hits[3].Hit
-		if d := cmp.Diff([]string{"lexical 4"}, arms(last.Arms)); d != "" || last.Score != 1/14. {
+		if d := cmp.Diff([]string{"lexical 4"}, arms(last.Retrievers)); d != "" || last.Score != 1/14. {
 			t.Error(d, last.Score)
 		}
 	})

@@ -70,7 +70,7 @@ func (r *rig) feedTurns(user memory.UserRef) {
 func foundBy(found recall.SearchResult) []string {
 	var out []string
 	for _, h := range found.Hits {
-		out = append(out, fmt.Sprintf("%s %v", h.Message.PlainText(), arms(h.Hit.Arms)))
+		out = append(out, fmt.Sprintf("%s %v", h.Message.PlainText(), arms(h.Hit.Retrievers)))
 	}
 	return out
 }

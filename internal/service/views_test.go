@@ -31,12 +31,12 @@ func factTexts(hits []recall.FactHit) []string {
 func ranked(found recall.FactsFound) []string {
 	var out []string
 	for _, h := range found.Hits {
-		out = append(out, fmt.Sprintf("%s %.4f %v", h.Fact.Text, h.Score, arms(h.Arms)))
+		out = append(out, fmt.Sprintf("%s %.4f %v", h.Fact.Text, h.Score, arms(h.Retrievers)))
 	}
 	return out
 }
 
-func arms(all []rank.Arm) []string {
+func arms(all []rank.RetrieverScore) []string {
 	var out []string
 	for _, a := range all {
 		out = append(out, fmt.Sprintf("%s %d", a.Name, a.Rank))
@@ -165,7 +165,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		found := search(t, recall.SearchParams{Query: "roses house"})
 		var got []string
 		for _, h := range found.Hits {
-			got = append(got, strings.Join(arms(h.Hit.Arms), ", "))
+			got = append(got, strings.Join(arms(h.Hit.Retrievers), ", "))
 		}
 		if d := cmp.Diff([]string{"lexical 1, elasticsearch 1", "lexical 2", "elasticsearch 2"}, got); d != "" {
 			t.Error(d)
@@ -208,7 +208,7 @@ func TestAFullTextViewIsAFurtherSourceOfCandidates(t *testing.T) {
 		r.knows(ada, "Likes roses")
 		r.feedFacts(ada)
 		found := r.ask(viewed, "roses").facts
-		if len(found.Hits) != 1 || strings.Join(arms(found.Hits[0].Arms), ", ") != "lexical 1, elasticsearch 1" {
+		if len(found.Hits) != 1 || strings.Join(arms(found.Hits[0].Retrievers), ", ") != "lexical 1, elasticsearch 1" {
 			t.Errorf("got %+v", found.Hits)
 		}
 	})
@@ -250,7 +250,7 @@ func TestAViewThatFailsIsNamedAndNothingElseChanges(t *testing.T) {
 				t.Errorf("%s: %s", what, d)
 			}
 		}
-		if len(got.messages.Hits) != 1 || got.facts.Embedder != "" || len(got.facts.Hits) != 1 || got.facts.Hits[0].Arms[0].Name != rank.ArmLexical {
+		if len(got.messages.Hits) != 1 || got.facts.Embedder != "" || len(got.facts.Hits) != 1 || got.facts.Hits[0].Retrievers[0].Name != rank.RetrieverLexical {
 			t.Errorf("messages %v, facts %v by %q", got.messages.Hits, got.facts.Hits, got.facts.Embedder)
 		}
 		for name, want := range map[string]int{"degraded vectors": 3, "degraded facts": 2, "degraded transcript": 2} {

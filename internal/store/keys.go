@@ -22,7 +22,8 @@ type Keys interface {
 	// ListKeys must return the tenant's keys by their ids, those that are revoked or expired among them.
 	ListKeys(ctx context.Context, q KeyQuery) ([]Key, error)
 	// RotateKey must put the hash in place of the one that is there, and keep that one as Old until OldUntil; an older one is
-	// gone. It must refuse a key that the tenant does not have with KEY_NOT_FOUND, and one that is revoked with KEY_REVOKED.
+	// gone. It must return the key as it is stored. It must refuse a key that the tenant does not have with KEY_NOT_FOUND, and one
+	// that is revoked with KEY_REVOKED.
 	RotateKey(ctx context.Context, r KeyRotation) (Key, error)
 	// RevokeKey must set RevokeTime, unless it is set. It must refuse a key that the tenant does not have with KEY_NOT_FOUND.
 	RevokeKey(ctx context.Context, ref KeyRef, now time.Time) (Key, error)
@@ -39,7 +40,7 @@ type Keys interface {
 	// profile and models first, so that repeating it after a failure does all of it.
 	UpdateTenantErasure(ctx context.Context, id string, e memory.TenantErasure) error
 	// UpdateTenant must change what the update names and nothing else: of updates at once that name other limits, none may be
-	// lost.
+	// lost. One that names nothing must store nothing, so that no tenant is listed for it.
 	UpdateTenant(ctx context.Context, u TenantUpdate) (Tenant, error)
 	// ListTenants must return, by their ids, the tenants that have a user or a key, or about which something was decided.
 	ListTenants(ctx context.Context, q TenantQuery) ([]Tenant, error)
@@ -113,6 +114,11 @@ type TenantUpdate struct {
 	Clear   []string           // limits that are the server's again; none that is in Set
 	Profile *string            // nil to leave it; "" for the server's
 	Models  *TenantModels      // nil to leave them; the zero value for the server's
+}
+
+// IsEmpty reports whether the update names nothing.
+func (u TenantUpdate) IsEmpty() bool {
+	return len(u.Set) == 0 && len(u.Clear) == 0 && u.Profile == nil && u.Models == nil
 }
 
 // TenantQuery asks for a page of tenants.

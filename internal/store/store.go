@@ -253,7 +253,7 @@ type SearchIndex interface {
 	// MaxMessages, stopping before their stored bytes pass MaxBytes, at least one turn.
 	PendingTurns(ctx context.Context, q PendingQuery) ([]Turn, error)
 	// SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the
-	// same while they wait, at most limit.
+	// same while they wait, at most limit. It must return as many as there are, however many users were erased before.
 	SegmentsToEmbed(ctx context.Context, version, limit int) ([]SegmentRef, error)
 	// CountMessagesToEmbed must count the messages of such segments, and those of all segments.
 	CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error)

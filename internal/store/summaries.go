@@ -37,8 +37,8 @@ type Summaries interface {
 	// ChangeSummary must store the revision after Base of what persons have made of a summary, return it as it is stored, and have
 	// its session and the user's periods looked at by Time. It must refuse with CONTENTION when Base is not the current revision. A repeated
 	// request id of the same summary must store nothing and return the revision of its first call, or refuse with
-	// REQUEST_ID_REUSED when the digest is another. A write for another life of the user is refused with USER_NOT_FOUND, one for
-	// a session that is gone with SESSION_NOT_FOUND.
+	// REQUEST_ID_REUSED when the digest is another; it must be looked for before anything is refused with CONTENTION. A write for
+	// another life of the user is refused with USER_NOT_FOUND, one for a session that is gone with SESSION_NOT_FOUND.
 	ChangeSummary(ctx context.Context, w SummaryWrite) (memory.SummaryRevision, error)
 	// CurrentSummaries must return, of each of the user's summaries that a person changed, the current revision, by kind, then
 	// session key, then period. An unknown user has none.

@@ -77,7 +77,7 @@ func set[T any](to *T, from *T) {
 }
 
 // Work finds the sessions and users that background work has to look at. What there is to do follows from what is stored;
-// the times kept here only tell when to look, so that a sweep need not look at everybody.
+// the times kept here only say when to look, so that a sweep need not look at everybody.
 type Work interface {
 	// SessionWork must return the session with how far its work has come, as of one instant, and the user without State.
 	SessionWork(ctx context.Context, ref memory.SessionRef) (SessionWork, error)

@@ -248,7 +248,7 @@ func (c Copy) records(ctx context.Context, user memory.UserRef, p *Progress) err
 	return flush()
 }
 
-// digest tells whether two sides hold the same records of a user.
+// digest shows whether two sides hold the same records of a user.
 type digest struct {
 	records int
 	sum     [sha256.Size]byte

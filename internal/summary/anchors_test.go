@@ -74,7 +74,7 @@ func smallTalk(i int) string {
 }
 
 // transcript is the messages of the figure, anchors at random places.
-func transcript(r *rand.Rand) []Line {
+func transcript(r *rand.Rand) []SourceText {
 	said := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	var texts []string
 	for i := range distractorCount {
@@ -83,9 +83,9 @@ func transcript(r *rand.Rand) []Line {
 	for _, p := range plantedAnchors() {
 		texts = slices.Insert(texts, r.IntN(len(texts)+1), p.sentence)
 	}
-	lines := make([]Line, len(texts))
+	lines := make([]SourceText, len(texts))
 	for i, text := range texts {
-		lines[i] = Line{Speaker: "Mina", Role: memory.RoleUser, Time: said.Add(time.Duration(i) * time.Hour), Text: text}
+		lines[i] = SourceText{Speaker: "Mina", Role: memory.RoleUser, Time: said.Add(time.Duration(i) * time.Hour), Text: text}
 		if i%2 == 1 {
 			lines[i].Speaker, lines[i].Role = "Jun", memory.RoleAssistant
 		}
@@ -135,7 +135,7 @@ type figure struct {
 	policy   Policy
 	model    lossyModel
 	append   bool
-	lines    []Line
+	lines    []SourceText
 	nodes    []memory.SummaryNode
 	appended int
 }
@@ -206,7 +206,7 @@ func o200k(s string) int64 {
 }
 
 // kept is the share of the anchors said so far that a text holds.
-func kept(lines []Line, shown string) float64 {
+func kept(lines []SourceText, shown string) float64 {
 	said, found := 0, 0
 	for _, l := range lines {
 		for _, p := range plantedAnchors() {

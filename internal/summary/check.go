@@ -197,7 +197,7 @@ func (t Task) source() string {
 
 // words returns the source without the input and output of tools, of which a summary may keep nothing.
 func (t Task) words() string {
-	t.Lines = slices.DeleteFunc(slices.Clone(t.Lines), func(l Line) bool { return l.Tool })
+	t.Lines = slices.DeleteFunc(slices.Clone(t.Lines), func(l SourceText) bool { return l.Tool })
 	return t.source()
 }
 

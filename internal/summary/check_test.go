@@ -152,7 +152,7 @@ func cutShort(s string) (string, bool) {
 
 func TestCheck(t *testing.T) {
 	said := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)
-	lines := []Line{
+	lines := []SourceText{
 		{Speaker: "Mina", Role: memory.RoleUser, Time: said, Text: "I adopted a dog yesterday, Rex. He is three, weighs 38 kg, and loves apples, pears and plums."},
 		{Speaker: "Mina", Role: memory.RoleUser, Time: said, Text: "We'll meet the vet next Friday at 4:30 pm; the contract is A-1127. My sister Jo lives in Sweden since 2019."},
 		{Role: memory.RoleAssistant, Time: said, Text: "Congratulations! A rescue from the New York City shelter?"},
@@ -212,7 +212,7 @@ func TestCheck(t *testing.T) {
 		}
 	})
 	t.Run("a question about a text in another script may be summarised in the question's", func(t *testing.T) {
-		lines := []Line{
+		lines := []SourceText{
 			{Speaker: "민지", Role: memory.RoleUser, Text: "이 로그에서 오류가 왜 나는지 알려 줘."},
 			{Role: memory.RoleTool, Tool: true, Text: strings.Repeat("connection refused while dialing the primary. ", 60)},
 		}
@@ -221,7 +221,7 @@ func TestCheck(t *testing.T) {
 		}
 	})
 	t.Run("how much tools answered makes no summary of a few words too short", func(t *testing.T) {
-		lines := []Line{
+		lines := []SourceText{
 			{Speaker: "Mina", Role: memory.RoleUser, Text: "Why does it fail?"},
 			{Role: memory.RoleTool, Tool: true, Text: strings.Repeat("connection refused while dialing the primary. ", 600)},
 			{Role: memory.RoleAssistant, Text: "The primary is down."},
@@ -268,7 +268,7 @@ func TestLostAnchorsAreAppended(t *testing.T) {
 	})
 	t.Run("not what tools return, which nobody said, whoever's message it stands in", func(t *testing.T) {
 		for _, role := range []memory.Role{memory.RoleTool, memory.RoleUser} {
-			lines := []Line{
+			lines := []SourceText{
 				{Speaker: "Mina", Role: memory.RoleUser, Text: "Is order K-1 on its way?"},
 				{Role: role, Tool: true, Text: "Order K-1 left depot D-77 with 14 parcels. Order K-2 costs 900 euros."},
 			}

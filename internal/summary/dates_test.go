@@ -31,7 +31,7 @@ func TestResolvedDatesStandInEveryLanguage(t *testing.T) {
 		},
 	} {
 		for _, row := range rows {
-			task := summary.Task{Kind: memory.SummarySession, MaxTokens: 200, Location: time.UTC, Lines: []summary.Line{
+			task := summary.Task{Kind: memory.SummarySession, MaxTokens: 200, Location: time.UTC, Lines: []summary.SourceText{
 				{Role: memory.RoleUser, Time: wednesday, Text: row.said},
 			}}
 			if _, reason := summary.Check(task, summary.Answer{Text: row.right}); reason != "" {

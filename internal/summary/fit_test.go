@@ -104,7 +104,7 @@ func TestAnyTextIsReadWithoutFault(t *testing.T) {
 				t.Fatalf("%+v does not stand in %q", a, source)
 			}
 		}
-		task := Task{Lines: []Line{{Speaker: "Mina", Role: memory.RoleUser, Time: noon, Text: source}}, Previous: answer, MaxTokens: 100}
+		task := Task{Lines: []SourceText{{Speaker: "Mina", Role: memory.RoleUser, Time: noon, Text: source}}, Previous: answer, MaxTokens: 100}
 		checked, reason := Check(task, Answer{Text: answer})
 		if reason == "" && strings.TrimSpace(checked.Text) == "" {
 			t.Fatalf("nothing stands: %q", answer)

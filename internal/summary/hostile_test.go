@@ -30,7 +30,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 // read is how long it takes to check an answer to a text, and to shorten the text.
 func read(s string) time.Duration {
 	began := time.Now()
-	task := Task{Kind: memory.SummarySession, MaxTokens: 500, Lines: []Line{{Speaker: "Mina", Role: memory.RoleUser, Time: noon, Text: s}}, Previous: s}
+	task := Task{Kind: memory.SummarySession, MaxTokens: 500, Lines: []SourceText{{Speaker: "Mina", Role: memory.RoleUser, Time: noon, Text: s}}, Previous: s}
 	Check(task, Answer{Text: "Mina talked a lot about this and that, and Mina said it again and again, until 10:30 on 20 November 2026, for reasons of her own that she did not give, and so it went on and on. " + strings.Repeat("It went on. ", 20)})
 	Fit(s, 500, runes)
 	return time.Since(began)

@@ -37,7 +37,7 @@ func koreanPair(t testing.TB, block string) pair {
 	p.task = Task{Kind: memory.SummarySession, MaxTokens: 500, Language: "ko", Location: zone}
 	for line := range strings.SplitSeq(dialogue, "\n") {
 		speaker, text, _ := strings.Cut(line, ": ")
-		p.task.Lines = append(p.task.Lines, Line{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})
+		p.task.Lines = append(p.task.Lines, SourceText{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})
 	}
 	return p
 }

@@ -42,7 +42,7 @@ func roleOf(who string) memory.Role { return speakers()[who] }
 
 // Who returns the name that a summary gives the line's speaker, on one line: the name, else the role. A person's name that
 // equals a role's is left out, so that nobody can pass for the system.
-func (l Line) Who() string {
+func (l SourceText) Who() string {
 	name := strings.Join(strings.Fields(l.Speaker), " ")
 	if named := roleOf(strings.ToLower(name)); name == "" || named != 0 && named != l.Role {
 		return l.Role.String()

@@ -8,14 +8,14 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// LineLimits is how much of a tool call's arguments and of its result a summariser sees, in bytes; 0 is no limit.
-type LineLimits struct{ Arguments, Result int }
+// SourceLimits is how much of a tool call's arguments and of its result a summariser sees, in bytes; 0 is no limit.
+type SourceLimits struct{ Arguments, Result int }
 
 // Lines returns the messages as a summariser sees them, without those without content. Words and the use of tools are lines
 // of their own, in their order. What a memory service had put into the prompt is left out, and so are a message's echoes of
 // a rendering: their sources are elsewhere.
-func Lines(messages []memory.Message, limits LineLimits) []Line {
-	var out []Line
+func Lines(messages []memory.Message, limits SourceLimits) []SourceText {
+	var out []SourceText
 	for _, m := range messages {
 		if m.Origin != memory.OriginRecalled {
 			out = append(out, limits.linesOf(m)...)
@@ -24,8 +24,8 @@ func Lines(messages []memory.Message, limits LineLimits) []Line {
 	return out
 }
 
-func (l LineLimits) linesOf(m memory.Message) []Line {
-	var out []Line
+func (l SourceLimits) linesOf(m memory.Message) []SourceText {
+	var out []SourceText
 	for _, p := range m.Parts {
 		said := strings.TrimSpace(l.spoken(p))
 		if said == "" {
@@ -35,13 +35,13 @@ func (l LineLimits) linesOf(m memory.Message) []Line {
 			out[n-1].Text += "\n" + said
 			continue
 		}
-		out = append(out, Line{Speaker: m.Name, Role: m.Role, Time: m.SaidTime(), Text: said, Tool: p.Kind.IsTool()})
+		out = append(out, SourceText{Speaker: m.Name, Role: m.Role, Time: m.SaidTime(), Text: said, Tool: p.Kind.IsTool()})
 	}
 	return out
 }
 
 // spoken returns the content of a part: words; a call, a result or an attachment as one line.
-func (l LineLimits) spoken(p memory.Part) string {
+func (l SourceLimits) spoken(p memory.Part) string {
 	switch p.Kind {
 	case memory.PartText:
 		return p.Said()
@@ -56,7 +56,7 @@ func (l LineLimits) spoken(p memory.Part) string {
 }
 
 // answered returns the content of a tool's result.
-func (l LineLimits) answered(result memory.Part) string {
+func (l SourceLimits) answered(result memory.Part) string {
 	said := make([]string, len(result.Parts))
 	for i, p := range result.Parts {
 		said[i] = l.spoken(p)

@@ -20,7 +20,7 @@ func TestLines(t *testing.T) {
 		{Role: memory.RoleAssistant, Parts: []memory.Part{memory.TextPart(" ")}},
 		{Role: memory.RoleUser, Parts: []memory.Part{result, memory.TextPart("Enough."), memory.TextPart("Thanks.")}},
 	}
-	lines := func(l LineLimits) (out []string) {
+	lines := func(l SourceLimits) (out []string) {
 		for _, line := range Lines(messages, l) {
 			mark := ": "
 			if line.Tool {
@@ -33,12 +33,12 @@ func TestLines(t *testing.T) {
 	t.Run("words, and calls and results, are lines of their own; what was recalled or says nothing is none", func(t *testing.T) {
 		found := "[result: many lemon trees " + strings.Repeat("x", 50) + "]"
 		want := []string{"Ann: Find trees.", "assistant: I look.", "assistant> [calls search { \"q\": \"lemon trees\" }]", "tool> " + found, "user> " + found, "user: Enough.\nThanks."}
-		if diff := cmp.Diff(want, lines(LineLimits{})); diff != "" {
+		if diff := cmp.Diff(want, lines(SourceLimits{})); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("arguments and results are cut to their limits", func(t *testing.T) {
-		got := lines(LineLimits{Arguments: 10, Result: 20})
+		got := lines(SourceLimits{Arguments: 10, Result: 20})
 		if !strings.HasSuffix(got[2], " …]") || !strings.HasSuffix(got[3], " …]") || len(got[3]) > 40 {
 			t.Errorf("%q", got)
 		}

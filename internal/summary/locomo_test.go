@@ -62,7 +62,7 @@ func sessionsOf(t testing.TB, file string) []pair {
 	return out
 }
 
-func linesOf(t testing.TB, raw json.RawMessage, date string) []Line {
+func linesOf(t testing.TB, raw json.RawMessage, date string) []SourceText {
 	t.Helper()
 	said, err := time.Parse("3:04 pm on 2 January, 2006", date)
 	if err != nil {
@@ -73,13 +73,13 @@ func linesOf(t testing.TB, raw json.RawMessage, date string) []Line {
 		Text    string `json:"text"`
 		Caption string `json:"blip_caption"`
 	}
-	var out []Line
+	var out []SourceText
 	for _, turn := range decode[[]turn](t, raw) {
 		text := turn.Text
 		if turn.Caption != "" {
 			text += " [shares a picture of " + turn.Caption + "]"
 		}
-		out = append(out, Line{Speaker: turn.Speaker, Role: memory.RoleUser, Time: said, Text: text})
+		out = append(out, SourceText{Speaker: turn.Speaker, Role: memory.RoleUser, Time: said, Text: text})
 	}
 	return out
 }

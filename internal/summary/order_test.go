@@ -29,11 +29,11 @@ func TestWhatIsPutBackStandsAtItsPlaceInTime(t *testing.T) {
 		told    = "The user moved to Lisbon in March."
 		ends    = "The user's sister Mia visits in June."
 	)
-	var lines []Line
+	var lines []SourceText
 	var parts []Part
 	for i, said := range []string{moved, deposit, visit} {
 		at := day.AddDate(0, 0, i)
-		lines = append(lines, Line{Role: memory.RoleUser, Text: said, Time: at})
+		lines = append(lines, SourceText{Role: memory.RoleUser, Text: said, Time: at})
 		parts = append(parts, Part{Title: "trip", From: at, To: at, Text: said})
 	}
 	for name, c := range map[string]struct {

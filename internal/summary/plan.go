@@ -9,9 +9,9 @@ import (
 
 // Backlog is what no leaf covers yet.
 type Backlog struct {
-	Units    []Unit    // oldest first, contiguous; the newest is the session's head
-	Said     time.Time // time of the newest message by its sender's clock; zero when unknown
-	Recorded time.Time // when it was recorded
+	Messages []PlanMessage // oldest first, contiguous; the newest is the session's head
+	Said     time.Time     // time of the newest message by its sender's clock; zero when unknown
+	Recorded time.Time     // when it was recorded
 	Now      time.Time
 }
 
@@ -48,11 +48,11 @@ func Default() Policy {
 // conversation does, but begins importPause after the last Record at the earliest. A call that may still be answered is
 // left for later, with all that follows it.
 func MakePlan(p Policy, b Backlog) Plan {
-	ends := p.groupEnds(b.Units)
-	open := b.Units[:answered(b.Units, ends)]
+	ends := p.groupEnds(b.Messages)
+	open := b.Messages[:answered(b.Messages, ends)]
 	kept := 0
-	if p.triggered(b.Units) {
-		kept = min(toolcalls.Back(ends, p.keepFrom(b.Units)), len(open))
+	if p.triggered(b.Messages) {
+		kept = min(toolcalls.Back(ends, p.keepFrom(b.Messages)), len(open))
 	}
 	plan := Plan{Ranges: p.chunks(open[:kept], ends)}
 	switch rest, idle := open[kept:], b.idleAt(p.Idle); {
@@ -67,20 +67,20 @@ func MakePlan(p Policy, b Backlog) Plan {
 
 // PlanAll covers all units, whatever the triggers say, in chunks that fit the summariser: for sessions that somebody
 // asks to be summarised now. A call that may still be answered is left for later, with all that follows it.
-func PlanAll(p Policy, units []Unit) []memory.SeqRange {
+func PlanAll(p Policy, units []PlanMessage) []memory.SeqRange {
 	ends := p.groupEnds(units)
 	return p.chunks(units[:answered(units, ends)], ends)
 }
 
 // triggered reports whether units reach a trigger: those that no leaf covers, or those of one turn.
-func (p Policy) triggered(units []Unit) bool {
+func (p Policy) triggered(units []PlanMessage) bool {
 	return toolcalls.AnyReached([]toolcalls.Trigger{
 		{Messages: p.TriggerMessages}, {Tokens: p.TriggerTokens}, {Fraction: p.TriggerFraction},
 	}, toolcalls.Size{Messages: len(units), Tokens: tokensOf(units)}, p.Window)
 }
 
 // keepFrom is the index from which units stay raw.
-func (p Policy) keepFrom(units []Unit) int {
+func (p Policy) keepFrom(units []PlanMessage) int {
 	sizes := make([]int64, len(units))
 	for i, u := range units {
 		sizes[i] = u.Tokens
@@ -91,7 +91,7 @@ func (p Policy) keepFrom(units []Unit) int {
 // groupEnds reports, for each unit, whether a cut may follow it: not between a call and its results, nor within a turn, unless
 // that reaches a trigger all alone: so long a turn is an imported history, or an agent's hours of work, and would never be
 // summarised but as one.
-func (p Policy) groupEnds(units []Unit) []bool {
+func (p Policy) groupEnds(units []PlanMessage) []bool {
 	var pairs toolcalls.Pairing
 	for i, u := range units {
 		for j, id := range u.Calls {
@@ -120,7 +120,7 @@ func (p Policy) groupEnds(units []Unit) []bool {
 
 // answered returns the index up to which no call waits for its results. A call that a user's message follows has been given
 // up: providers refuse a history in which results come after that.
-func answered(units []Unit, ends []bool) int {
+func answered(units []PlanMessage, ends []bool) int {
 	waiting := map[string]int{}
 	for i, u := range units {
 		for _, id := range u.Results {
@@ -142,7 +142,7 @@ func answered(units []Unit, ends []bool) int {
 
 // chunks cuts units into contiguous ranges of at most ChunkTokens, or of one group where a group alone has more; 0 is no
 // limit. ends are their groupEnds.
-func (p Policy) chunks(units []Unit, ends []bool) []memory.SeqRange {
+func (p Policy) chunks(units []PlanMessage, ends []bool) []memory.SeqRange {
 	var out []memory.SeqRange
 	limit := p.ChunkTokens
 	var size int64 // of the open chunk
@@ -165,7 +165,7 @@ func (p Policy) chunks(units []Unit, ends []bool) []memory.SeqRange {
 	return out
 }
 
-func tokensOf(units []Unit) int64 {
+func tokensOf(units []PlanMessage) int64 {
 	var n int64
 	for _, u := range units {
 		n += u.Tokens

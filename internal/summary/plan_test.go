@@ -15,14 +15,14 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // unitsFrom are messages of 20 tokens, each a turn of its own, of user and assistant in turn.
-func unitsFrom(from, to int64) []Unit {
-	var out []Unit
+func unitsFrom(from, to int64) []PlanMessage {
+	var out []PlanMessage
 	for seq := from; seq <= to; seq++ {
 		role := memory.RoleUser
 		if seq%2 == 0 {
 			role = memory.RoleAssistant
 		}
-		out = append(out, Unit{Seq: seq, TurnNo: seq, Role: role, Tokens: 20})
+		out = append(out, PlanMessage{Seq: seq, TurnNo: seq, Role: role, Tokens: 20})
 	}
 	return out
 }
@@ -45,7 +45,7 @@ func TestMakePlan(t *testing.T) {
 	}
 	waiting := unitsFrom(1, 12)
 	waiting[11].Calls = []string{"a"}
-	givenUp := append(slices.Clone(waiting), Unit{Seq: 13, TurnNo: 13, Role: memory.RoleUser, Tokens: 20})
+	givenUp := append(slices.Clone(waiting), PlanMessage{Seq: 13, TurnNo: 13, Role: memory.RoleUser, Tokens: 20})
 	long := unitsFrom(1, 12)
 	long[1].Tokens = 9000
 
@@ -58,7 +58,7 @@ func TestMakePlan(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		policy Policy
-		units  []Unit
+		units  []PlanMessage
 		idle   time.Duration
 		want   Plan
 	}{
@@ -82,7 +82,7 @@ func TestMakePlan(t *testing.T) {
 		{"a message larger than a chunk is a chunk of its own", standard, long, 0, Plan{Ranges: ranges(1, 1, 2, 2, 3, 7), Next: idle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := MakePlan(c.policy, Backlog{Units: c.units, Said: noon, Recorded: noon, Now: noon.Add(c.idle)})
+			got := MakePlan(c.policy, Backlog{Messages: c.units, Said: noon, Recorded: noon, Now: noon.Add(c.idle)})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -91,7 +91,7 @@ func TestMakePlan(t *testing.T) {
 }
 
 // inOneTurn are the units as one Record stored them.
-func inOneTurn(units []Unit) []Unit {
+func inOneTurn(units []PlanMessage) []PlanMessage {
 	out := slices.Clone(units)
 	for i := range out {
 		out[i].TurnNo = 1
@@ -114,7 +114,7 @@ func TestIdlenessCountsFromWhatWasSaid(t *testing.T) {
 		{"without a time of its own, from the Record", time.Time{}, noon, noon.Add(5 * time.Minute)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := Backlog{Units: unitsFrom(1, 4), Said: c.said, Recorded: c.recorded, Now: c.want.Add(-time.Second)}
+			b := Backlog{Messages: unitsFrom(1, 4), Said: c.said, Recorded: c.recorded, Now: c.want.Add(-time.Second)}
 			if plan := MakePlan(p, b); len(plan.Ranges) > 0 || !plan.Next.Equal(c.want) {
 				t.Errorf("before: %+v, want next %s", plan, c.want)
 			}
@@ -126,7 +126,7 @@ func TestIdlenessCountsFromWhatWasSaid(t *testing.T) {
 	}
 	t.Run("where idleness is shorter than the pause of an import, that counts", func(t *testing.T) {
 		p := Policy{Idle: 10 * time.Second}
-		if plan := MakePlan(p, Backlog{Units: unitsFrom(1, 4), Said: noon.AddDate(0, 0, -1), Recorded: noon, Now: noon.Add(10 * time.Second)}); len(plan.Ranges) != 1 {
+		if plan := MakePlan(p, Backlog{Messages: unitsFrom(1, 4), Said: noon.AddDate(0, 0, -1), Recorded: noon, Now: noon.Add(10 * time.Second)}); len(plan.Ranges) != 1 {
 			t.Errorf("%+v", plan)
 		}
 	})
@@ -136,7 +136,7 @@ func TestPlansLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units := drawUnits(t, 60)
 		p := drawPolicy(t)
-		plan := MakePlan(p, Backlog{Units: units, Said: noon, Recorded: noon, Now: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "idle")) * time.Minute)})
+		plan := MakePlan(p, Backlog{Messages: units, Said: noon, Recorded: noon, Now: noon.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "idle")) * time.Minute)})
 		checkRanges(t, p, units, plan.Ranges)
 		all := PlanAll(p, units)
 		checkRanges(t, p, units, all)
@@ -156,13 +156,13 @@ func drawPolicy(t *rapid.T) Policy {
 }
 
 // drawUnits makes turns of one to four messages, some with calls that are answered at once, later, or never.
-func drawUnits(t *rapid.T, most int) []Unit {
+func drawUnits(t *rapid.T, most int) []PlanMessage {
 	count := rapid.IntRange(0, most).Draw(t, "messages")
-	var out []Unit
+	var out []PlanMessage
 	var open []string
 	turn := int64(1)
 	for i := range count {
-		u := Unit{Seq: int64(i + 1), TurnNo: turn, Role: memory.RoleUser, Tokens: int64(rapid.IntRange(1, 80).Draw(t, "tokens"))}
+		u := PlanMessage{Seq: int64(i + 1), TurnNo: turn, Role: memory.RoleUser, Tokens: int64(rapid.IntRange(1, 80).Draw(t, "tokens"))}
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0, 1:
 			u.Role = memory.RoleAssistant
@@ -184,7 +184,7 @@ func drawUnits(t *rapid.T, most int) []Unit {
 }
 
 // checkRanges checks that ranges start at the first unit, leave no hole, cut nothing apart and fit.
-func checkRanges(t *rapid.T, p Policy, units []Unit, got []memory.SeqRange) {
+func checkRanges(t *rapid.T, p Policy, units []PlanMessage, got []memory.SeqRange) {
 	next := int64(1)
 	for _, r := range got {
 		if r.From != next || r.To < r.From {
@@ -199,14 +199,14 @@ func checkRanges(t *rapid.T, p Policy, units []Unit, got []memory.SeqRange) {
 	}
 }
 
-func checkCut(t *rapid.T, p Policy, units []Unit, at int64) {
+func checkCut(t *rapid.T, p Policy, units []PlanMessage, at int64) {
 	calls := map[string]bool{}
 	for _, u := range units[:at] {
 		for _, id := range u.Calls {
 			calls[id] = true
 		}
 	}
-	turn := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return u.TurnNo != units[at-1].TurnNo })
+	turn := slices.DeleteFunc(slices.Clone(units), func(u PlanMessage) bool { return u.TurnNo != units[at-1].TurnNo })
 	for _, u := range units[at:] {
 		if u.TurnNo == units[at-1].TurnNo && !p.triggered(turn) {
 			t.Fatalf("the cut after %d splits a turn", at)
@@ -222,7 +222,7 @@ func checkCut(t *rapid.T, p Policy, units []Unit, at int64) {
 // session plays a session through its plans and merges, as the runner does, and counts the calls.
 type session struct {
 	policy         Policy
-	units          []Unit
+	units          []PlanMessage
 	nodes          []memory.SummaryNode
 	leaves, merges int
 }
@@ -236,7 +236,7 @@ func (s *session) covered() int64 {
 }
 
 func (s *session) step(idle time.Duration) {
-	plan := MakePlan(s.policy, Backlog{Units: s.units[s.covered():], Said: noon, Recorded: noon, Now: noon.Add(idle)})
+	plan := MakePlan(s.policy, Backlog{Messages: s.units[s.covered():], Said: noon, Recorded: noon, Now: noon.Add(idle)})
 	for _, r := range plan.Ranges {
 		s.leaves++
 		s.add(memory.SummaryNode{Range: r, Cumulative: s.policy.Form == FormRecursive})

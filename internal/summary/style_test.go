@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnOperatorsStyle(t *testing.T) {
-	lines := []summary.Line{{Role: memory.RoleUser, Text: "Tomorrow I fly to Porto with my sister Grace."}}
+	lines := []summary.SourceText{{Role: memory.RoleUser, Text: "Tomorrow I fly to Porto with my sister Grace."}}
 	t.Run("says what to keep in place of the built-in words, and the rules of safety stay", func(t *testing.T) {
 		for name, task := range map[string]summary.Task{
 			"a part":    {Kind: memory.SummarySession, Lines: lines, MaxTokens: 100},

@@ -46,8 +46,8 @@ type Style struct {
 	Temperature *float64 // of the model; nil leaves it to the endpoint
 }
 
-// Unit is what a plan needs to know of a message.
-type Unit struct {
+// PlanMessage is what a plan needs to know of a message.
+type PlanMessage struct {
 	Seq     int64
 	TurnNo  int64
 	Role    memory.Role
@@ -68,7 +68,7 @@ type Task struct {
 	Level     int
 	Previous  string        // the summary that came before, as context; in the recursive form what is to be rewritten
 	Rewrite   bool          // the answer replaces Previous
-	Lines     []Line        // messages
+	Lines     []SourceText  // messages
 	Parts     []Part        // summaries to merge
 	Period    memory.Period // of a week or month
 	MaxTokens int64
@@ -77,8 +77,8 @@ type Task struct {
 	Style     Style
 }
 
-// Line is what a summariser sees of a message: its words, or the tools it calls or has results of.
-type Line struct {
+// SourceText is what a summariser sees of a message: its words, or the tools it calls or has results of.
+type SourceText struct {
 	Speaker string // the name, else the role
 	Role    memory.Role
 	Time    time.Time

@@ -16,7 +16,7 @@ func TestASummaryInAnotherLanguageThanItsSource(t *testing.T) {
 			"I moved to Lisbon in March with my two dogs.", "We agreed to pay the landlord a deposit of 1,200 euros.",
 			"My sister Grace visits us on 7 May, and the order is K-4711.",
 		} {
-			task.Lines = append(task.Lines, Line{Role: memory.RoleUser, Text: said, Time: day.AddDate(0, 0, i)})
+			task.Lines = append(task.Lines, SourceText{Role: memory.RoleUser, Text: said, Time: day.AddDate(0, 0, i)})
 		}
 		return task
 	}

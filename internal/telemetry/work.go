@@ -22,7 +22,7 @@ type WorkOptions struct {
 	Work Work
 	// Waiting counts what has no vector yet; nil where nothing is embedded.
 	Waiting func(ctx context.Context) (facts, messages int64, err error)
-	// Erasures counts the erasures that are not done, and tells when the oldest began; nil where nothing can be erased.
+	// Erasures counts the erasures that are not done, and returns when the oldest began; nil where nothing can be erased.
 	Erasures func(ctx context.Context) (count int, oldest time.Time, err error)
 	Now      func() time.Time
 	Log      *slog.Logger

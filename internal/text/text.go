@@ -342,7 +342,7 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-// classOf tells what a character is where it stands: the mark that prolongs a sound belongs to either kana, and what
+// classOf returns what a character is where it stands: the mark that prolongs a sound belongs to either kana, and what
 // changes an emoji splits anything else.
 func (a *analysis) classOf(r rune) class {
 	if r < utf8.RuneSelf {

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// FactLister tells which facts there are.
+// FactLister lists facts.
 type FactLister interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -108,7 +109,7 @@ func NewFeeder(o FeederOptions) *Feeder {
 		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Now: o.Now, Log: f.log,
 	})
 	f.loop = worker.NewLoop(worker.LoopOptions{
-		Work: f.work, Gather: o.Delay, Backoff: worker.Backoff{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
+		Work: f.work, Gather: o.Delay, Backoff: backoff.Exponential{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
 		Failed: f.failed,
 		Recovered: func(ctx context.Context, failures int) {
 			f.log.InfoContext(ctx, "the view is fed again", "failures", failures)

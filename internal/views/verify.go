@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/worker"
 )
 
 // VerifyMode says what becomes of rows that are wrong.
@@ -207,7 +207,7 @@ func (v *Verifier) run(ctx context.Context, walks []*walk) {
 
 // try runs a walk, again after a failure from where it stopped.
 func (v *Verifier) try(ctx context.Context, w *walk) error {
-	backoff := worker.Backoff{First: firstVerifyPause, Last: lastVerifyPause}
+	waits := backoff.Exponential{First: firstVerifyPause, Last: lastVerifyPause}
 	failures := 0
 	for {
 		before := w.users
@@ -226,6 +226,6 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 		if failures == verifyTries {
 			return err
 		}
-		worker.Pause(ctx, backoff.After(failures))
+		backoff.Pause(ctx, waits.After(failures))
 	}
 }

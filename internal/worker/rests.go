@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"time"
+
+	"github.com/stratamem/strata/internal/backoff"
 )
 
 // Rests has a worker that computes leave the machine to callers: while somebody waits for an answer it rests between the pieces of
@@ -26,7 +28,7 @@ func (r *Rests) Begin() { r.began = time.Now() }
 // Between marks the end of a piece and, once it has rested, the beginning of the next. It ends early when ctx does.
 func (r *Rests) Between(ctx context.Context) {
 	if r.busy() {
-		Pause(ctx, time.Since(r.began))
+		backoff.Pause(ctx, time.Since(r.began))
 	}
 	r.Begin()
 }

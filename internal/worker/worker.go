@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
@@ -40,12 +41,12 @@ type LoopOptions struct {
 
 	// Backoff is how long the loop waits after failures of Work in a row, whoever calls Wake. With Jitter, which must return numbers in
 	// [0, 1), the wait is multiplied by 0.5 plus that; nil for none. 1 s and 1 min where Backoff is zero.
-	Backoff Backoff
+	Backoff backoff.Exponential
 	Jitter  func() float64
 
-	// Failed is told of each error of Work and Look, except of those that end with ctx, before the wait; nil for nobody.
+	// Failed is called with each error of Work and Look, except of those that end with ctx, before the wait; nil for nobody.
 	Failed func(ctx context.Context, f Failure)
-	// Recovered is told how many failures in a row are over, when Work succeeds after them; nil for nobody.
+	// Recovered is called with how many failures in a row are over, when Work succeeds after them; nil for nobody.
 	Recovered func(ctx context.Context, failures int)
 }
 
@@ -56,21 +57,9 @@ type Failure struct {
 	Again time.Duration // when it is tried again
 }
 
-// Backoff is how long to wait after failures in a row: First after one, twice as long after each further one, Last at most.
-type Backoff struct{ First, Last time.Duration }
-
-// After returns how long to wait after so many failures, at least one.
-func (b Backoff) After(failures int) time.Duration {
-	d := b.First
-	for n := 1; n < failures && d < b.Last; n++ {
-		d *= 2
-	}
-	return min(d, b.Last)
-}
-
 // NewLoop makes a Loop.
 func NewLoop(o LoopOptions) *Loop {
-	o.Backoff = Backoff{First: cmp.Or(o.Backoff.First, time.Second), Last: cmp.Or(o.Backoff.Last, time.Minute)}
+	o.Backoff = backoff.Exponential{First: cmp.Or(o.Backoff.First, time.Second), Last: cmp.Or(o.Backoff.Last, time.Minute)}
 	if o.Failed == nil {
 		o.Failed = func(context.Context, Failure) {}
 	}
@@ -122,7 +111,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // gather waits for what is announced together: the call of Work that follows serves all of it.
 func (l *Loop) gather(ctx context.Context) {
-	Pause(ctx, l.o.Gather)
+	backoff.Pause(ctx, l.o.Gather)
 	select {
 	case <-l.wake:
 	default:
@@ -159,7 +148,7 @@ func (l *Loop) fail(ctx context.Context, err error) {
 		wait = time.Duration(float64(wait) * (0.5 + l.o.Jitter()))
 	}
 	l.o.Failed(ctx, Failure{Err: err, InRow: inRow, Again: wait})
-	Pause(ctx, wait)
+	backoff.Pause(ctx, wait)
 }
 
 func (l *Loop) succeed(ctx context.Context) {
@@ -172,20 +161,5 @@ func (l *Loop) look(ctx context.Context) {
 	err := safegroup.Contain(func() error { return l.o.Look(ctx) })
 	if err != nil && ctx.Err() == nil {
 		l.o.Failed(ctx, Failure{Err: err, InRow: 1, Again: l.o.LookEvery})
-	}
-}
-
-// Pause waits, and reports whether ctx still runs.
-func Pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

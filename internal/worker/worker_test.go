@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/worker"
 )
@@ -116,7 +117,7 @@ func TestLoop(t *testing.T) {
 	})
 	inBubble(t, "does not miss what is announced while it works", func(d *diary) worker.LoopOptions {
 		return worker.LoopOptions{Work: func(ctx context.Context) (time.Duration, error) {
-			worker.Pause(ctx, time.Second)
+			backoff.Pause(ctx, time.Second)
 			return d.scripted(result{rest: worker.Forever})(ctx)
 		}}
 	}, func(t *testing.T, d *diary, l *worker.Loop, _ func()) {
@@ -159,7 +160,7 @@ func TestLoop(t *testing.T) {
 	down := result{err: errors.New("down")}
 	inBubble(t, "waits after each failure in a row twice as long, and says so, until it succeeds", func(d *diary) worker.LoopOptions {
 		return failing(d, worker.LoopOptions{
-			Work: d.scripted(down, down, down, result{rest: time.Minute}, down), Backoff: worker.Backoff{First: time.Second, Last: 3 * time.Second},
+			Work: d.scripted(down, down, down, result{rest: time.Minute}, down), Backoff: backoff.Exponential{First: time.Second, Last: 3 * time.Second},
 		})
 	}, func(t *testing.T, d *diary, l *worker.Loop, _ func()) {
 		pass(2 * time.Second)
@@ -176,7 +177,7 @@ func TestLoop(t *testing.T) {
 			"66: work", "66: failure 1: down; again in 1s", "67: work", "67: failure 2: down; again in 2s")
 	})
 	inBubble(t, "is not woken before the wait for a failure is over, and has not forgotten it then", func(d *diary) worker.LoopOptions {
-		return worker.LoopOptions{Work: d.scripted(down, result{rest: worker.Forever}), Backoff: worker.Backoff{First: time.Minute, Last: time.Hour}}
+		return worker.LoopOptions{Work: d.scripted(down, result{rest: worker.Forever}), Backoff: backoff.Exponential{First: time.Minute, Last: time.Hour}}
 	}, func(t *testing.T, d *diary, l *worker.Loop, _ func()) {
 		pass(time.Second)
 		l.Wake()
@@ -186,7 +187,7 @@ func TestLoop(t *testing.T) {
 	inBubble(t, "varies the wait by its jitter", func(d *diary) worker.LoopOptions {
 		jitters := []float64{0, 0.75}
 		return worker.LoopOptions{
-			Work: d.scripted(down, down, result{rest: worker.Forever}), Backoff: worker.Backoff{First: 2 * time.Second, Last: time.Minute},
+			Work: d.scripted(down, down, result{rest: worker.Forever}), Backoff: backoff.Exponential{First: 2 * time.Second, Last: time.Minute},
 			Jitter: func() float64 { j := jitters[0]; jitters = jitters[1:]; return j },
 		}
 	}, func(t *testing.T, d *diary, _ *worker.Loop, _ func()) {
@@ -222,7 +223,7 @@ func TestLoop(t *testing.T) {
 	})
 	for when, o := range map[string]worker.LoopOptions{
 		"rests":                {Work: func(context.Context) (time.Duration, error) { return time.Hour, nil }},
-		"has more":             {Work: func(ctx context.Context) (time.Duration, error) { worker.Pause(ctx, time.Minute); return 0, nil }},
+		"has more":             {Work: func(ctx context.Context) (time.Duration, error) { backoff.Pause(ctx, time.Minute); return 0, nil }},
 		"waits for a failure":  {Work: func(context.Context) (time.Duration, error) { return 0, errors.New("down") }},
 		"gathers":              {Work: func(context.Context) (time.Duration, error) { return time.Second, nil }, Gather: time.Hour},
 		"rests between looks":  {Look: func(context.Context) error { return nil }, LookEvery: time.Hour},
@@ -240,17 +241,6 @@ func TestLoop(t *testing.T) {
 				t.Errorf("it ended after %v, with %d failures after %d", took, l.Failures(), before)
 			}
 		})
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	b := worker.Backoff{First: time.Second, Last: 5 * time.Second}
-	var got []time.Duration
-	for _, failures := range []int{1, 2, 3, 4, 1000} {
-		got = append(got, b.After(failures))
-	}
-	if want := []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9}; !slices.Equal(got, want) {
-		t.Errorf("waits %v, want %v", got, want)
 	}
 }
 

@@ -18,16 +18,15 @@ type Store interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 	ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
-	FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 }
 
 // Replay repeats what the store has forgotten that it erased, as after a backup was restored. Nobody may write to the store
 // meanwhile.
 type Replay struct {
 	Store Store
-	// TakeFacts takes out of the user's facts what an erasure's messages taught.
-	TakeFacts func(ctx context.Context, user memory.UserRef, e memory.Erasure) error
-	Now       func() time.Time
+	// Begin begins an erasure and takes out of the user's facts what its messages taught.
+	Begin func(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
+	Now   func() time.Time
 }
 
 // Result counts entries.
@@ -88,7 +87,8 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 			}
 		}
 	}
-	return true, r.erase(ctx, start)
+	_, err = r.Begin(ctx, start)
+	return true, err
 }
 
 // isKnown reports whether the store knows of the erasure: then what is there was written after it.
@@ -131,22 +131,6 @@ const (
 	pageSize  = 1000
 	pageBytes = 8 << 20
 )
-
-func (r Replay) erase(ctx context.Context, start store.ErasureStart) error {
-	secret, err := r.Store.FenceSecret(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("read the secret of the store: %w", err)
-	}
-	start.UserHash = memory.ErasureUserHash(secret, start.User)
-	begun, err := r.Store.BeginErasure(ctx, start)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if start.Kind == memory.EraseUser {
-		return nil
-	}
-	return r.TakeFacts(ctx, start.User, begun)
-}
 
 // forget deletes a fact with its history. It is not learnt again in any of its wordings.
 func (r Replay) forget(ctx context.Context, user memory.UserRef, id string) (did bool, err error) {

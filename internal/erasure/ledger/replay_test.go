@@ -101,11 +101,7 @@ func (w *world) erase(start store.ErasureStart) {
 	w.t.Helper()
 	w.now = w.now.Add(time.Minute)
 	start.ID, start.Time = "e"+w.now.Format("150405"), w.now
-	e, err := w.store.BeginErasure(w.t.Context(), start)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := w.sweeper().TakeFacts(w.t.Context(), start.User, e); err != nil {
+	if _, err := w.sweeper().Begin(w.t.Context(), start); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -126,7 +122,7 @@ func (w *world) replay() ledger.Result {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	done, err := ledger.Replay{Store: w.store, TakeFacts: w.sweeper().TakeFacts, Now: func() time.Time { return w.now }}.Run(w.t.Context(), entries)
+	done, err := ledger.Replay{Store: w.store, Begin: w.sweeper().Begin, Now: func() time.Time { return w.now }}.Run(w.t.Context(), entries)
 	if err != nil {
 		w.t.Fatal(err)
 	}

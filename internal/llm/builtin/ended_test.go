@@ -14,7 +14,7 @@ import (
 func manyLines(n int, speaker string) summary.Task {
 	t := summary.Task{Kind: memory.SummarySession, MaxTokens: 500}
 	for i := range n {
-		t.Lines = append(t.Lines, summary.Line{Speaker: speaker, Role: memory.RoleUser, Text: fmt.Sprintf("Mina met Rex%d in Busan on day %d.", i, i)})
+		t.Lines = append(t.Lines, summary.SourceText{Speaker: speaker, Role: memory.RoleUser, Text: fmt.Sprintf("Mina met Rex%d in Busan on day %d.", i, i)})
 	}
 	return t
 }

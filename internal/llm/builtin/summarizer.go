@@ -282,7 +282,7 @@ func tokensOf(found []candidate) int {
 }
 
 // speakersOf are the words of the speakers' names. People call each other by name all the time: that is no anchor.
-func speakersOf(lines []summary.Line) []string {
+func speakersOf(lines []summary.SourceText) []string {
 	var out []string
 	for _, l := range lines {
 		out = append(out, strings.Fields(strings.ToLower(l.Who()))...)
@@ -316,7 +316,7 @@ func isSpeaker(name string, speakers []string) bool {
 }
 
 // weightOf puts what people say before what models and tools answer.
-func weightOf(l summary.Line) float64 {
+func weightOf(l summary.SourceText) float64 {
 	switch {
 	case l.Tool: // whoever's message it stands in
 	case l.Role == memory.RoleUser:

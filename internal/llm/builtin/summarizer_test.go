@@ -26,9 +26,9 @@ func summarize(t testing.TB, task summary.Task) string {
 
 func TestSummarizer(t *testing.T) {
 	said := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)
-	var lines []summary.Line
+	var lines []summary.SourceText
 	say := func(who string, role memory.Role, words string) {
-		lines = append(lines, summary.Line{Speaker: who, Role: role, Time: said, Text: words})
+		lines = append(lines, summary.SourceText{Speaker: who, Role: role, Time: said, Text: words})
 	}
 	for range 6 {
 		say("Mina", memory.RoleUser, "Hi there! How are you today?")
@@ -75,21 +75,21 @@ func TestSummarizer(t *testing.T) {
 		}
 	})
 	t.Run("what tools answered is left to those who told of it", func(t *testing.T) {
-		answered := summary.Line{Role: memory.RoleTool, Tool: true, Text: "[result: 2026-10-07T15:04:51Z ERROR db-07 req=1c53f7a2dd8c took 4,711 ms]"}
+		answered := summary.SourceText{Role: memory.RoleTool, Tool: true, Text: "[result: 2026-10-07T15:04:51Z ERROR db-07 req=1c53f7a2dd8c took 4,711 ms]"}
 		task := task
-		task.Lines = append([]summary.Line{answered, answered}, lines...)
+		task.Lines = append([]summary.SourceText{answered, answered}, lines...)
 		if got := summarize(t, task); strings.Contains(got, "result") || !strings.Contains(got, "Busan") {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("where nobody said anything it is all there is", func(t *testing.T) {
-		answered := summary.Line{Role: memory.RoleTool, Tool: true, Text: "[result: order K-1 left depot D-77]"}
-		if got := summarize(t, summary.Task{Lines: []summary.Line{answered}, MaxTokens: 200}); got != "tool: [result: order K-1 left depot D-77]." {
+		answered := summary.SourceText{Role: memory.RoleTool, Tool: true, Text: "[result: order K-1 left depot D-77]"}
+		if got := summarize(t, summary.Task{Lines: []summary.SourceText{answered}, MaxTokens: 200}); got != "tool: [result: order K-1 left depot D-77]." {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("a pasted wall of words is shortened, not left out", func(t *testing.T) {
-		wall := []summary.Line{{Speaker: "Mina", Role: memory.RoleUser, Text: strings.Repeat("lorem ipsum dolor ", 400)}}
+		wall := []summary.SourceText{{Speaker: "Mina", Role: memory.RoleUser, Text: strings.Repeat("lorem ipsum dolor ", 400)}}
 		if got := summarize(t, summary.Task{Lines: wall, MaxTokens: 200}); !strings.HasPrefix(got, "Mina: lorem") || !strings.HasSuffix(got, "…") {
 			t.Errorf("got %q", got)
 		}
@@ -159,7 +159,7 @@ func koreanTasks(t *testing.T) []summary.Task {
 		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Language: "ko", Location: time.UTC}
 		for line := range strings.SplitSeq(dialogue, "\n") {
 			speaker, text, _ := strings.Cut(line, ": ")
-			task.Lines = append(task.Lines, summary.Line{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})
+			task.Lines = append(task.Lines, summary.SourceText{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})
 		}
 		out = append(out, task)
 	}
@@ -209,7 +209,7 @@ func tasksOf(t *testing.T, file string) []summary.Task {
 		}
 		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Location: time.UTC}
 		for _, turn := range turns {
-			task.Lines = append(task.Lines, summary.Line{Speaker: turn.Speaker, Role: memory.RoleUser, Time: said, Text: turn.Text})
+			task.Lines = append(task.Lines, summary.SourceText{Speaker: turn.Speaker, Role: memory.RoleUser, Time: said, Text: turn.Text})
 		}
 		out = append(out, task)
 	}
@@ -227,7 +227,7 @@ func talk(lines ...string) summary.Task {
 			role, name = memory.RoleUser, who
 		}
 		said := time.Date(2026, 11, 20, 15, i%60, 0, 0, time.UTC)
-		task.Lines = append(task.Lines, summary.Line{Speaker: name, Role: role, Time: said, Text: words})
+		task.Lines = append(task.Lines, summary.SourceText{Speaker: name, Role: role, Time: said, Text: words})
 	}
 	return task
 }

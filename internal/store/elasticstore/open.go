@@ -25,6 +25,7 @@ import (
 	elasticsearch "github.com/elastic/go-elasticsearch/v7"
 	"github.com/elastic/go-elasticsearch/v7/esapi"
 
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -89,7 +90,7 @@ func newView(o Options) (*View, error) {
 		MaxRetries: retries,
 		// A request that timed out is not sent again: it may have been done. A row's version makes a later call harmless.
 		RetryOnStatus: []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
-		RetryBackoff:  func(attempt int) time.Duration { return jitter(10 * time.Millisecond << min(attempt, 5)) },
+		RetryBackoff:  func(attempt int) time.Duration { return jitter(resend.After(attempt + 1)) },
 	})
 	if err != nil {
 		return nil, errors.New("the client cannot be made of these options") // the cause may quote the address with its password
@@ -125,19 +126,21 @@ func newTransport() *http.Transport {
 	}
 }
 
+// How long to wait before a request is sent again, and before rows are put again.
+var (
+	resend   = backoff.Exponential{First: 10 * time.Millisecond, Last: 320 * time.Millisecond}
+	putAgain = backoff.Exponential{First: 100 * time.Millisecond, Last: 3200 * time.Millisecond}
+)
+
 // jitter is a random part of d, at least half.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
 // pause waits longer at each attempt: .1 to .2 s before the second, up to 3.2 s.
 func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(jitter(100 * time.Millisecond << min(attempt, 5)))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	if !backoff.Pause(ctx, jitter(putAgain.After(attempt+1))) {
 		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
+	return nil
 }
 
 // checkServer asks who is there; the client's own check that it is a genuine Elasticsearch runs before.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The causes that a caller may want to tell apart. The server's own text never gets into an error: it repeats expressions,
+// The causes that a caller may want to distinguish. The server's own text never gets into an error: it repeats expressions,
 // and with them keys.
 var (
 	ErrUnreachable = errors.New("the server cannot be reached")

@@ -129,15 +129,8 @@ func (s *auditStore) ListAuditEntries(ctx context.Context, q store.AuditQuery) (
 }
 
 func (s *auditStore) auditEntries(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]store.AuditEntry, error) {
-	docs, err := readAll[auditDoc](ctx, s.audit, filter, o)
-	if err != nil {
-		return nil, s.failed("read the audit", err)
-	}
-	var all []store.AuditEntry
-	for _, d := range docs {
-		all = append(all, d.entry())
-	}
-	return all, nil
+	all, err := readAs(ctx, s.audit, filter, o, auditDoc.entry)
+	return all, s.failed("read the audit", err)
 }
 
 // ExportAuditEntries implements store.Audit.

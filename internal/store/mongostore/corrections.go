@@ -286,15 +286,8 @@ func (s *summaryStore) SummaryRevisions(ctx context.Context, q store.RevisionQue
 }
 
 func (s *summaryStore) readRevised(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]memory.SummaryRevision, error) {
-	docs, err := readAll[revisedDoc](ctx, s.summaryRevisions, filter, o)
-	if err != nil {
-		return nil, s.failed("read what persons made of summaries", err)
-	}
-	var out []memory.SummaryRevision
-	for _, d := range docs {
-		out = append(out, d.revision())
-	}
-	return out, nil
+	all, err := readAs(ctx, s.summaryRevisions, filter, o, revisedDoc.revision)
+	return all, s.failed("read what persons made of summaries", err)
 }
 
 func (x *export) revised(ctx context.Context) error {

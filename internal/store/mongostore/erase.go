@@ -399,15 +399,8 @@ func (s *erasureStore) ListErasures(ctx context.Context, q store.ErasureQuery) (
 		})...)
 	}
 	o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(q.Limit))
-	docs, err := readAll[erasureDoc](ctx, s.erasures, filter, o)
-	if err != nil {
-		return nil, s.failed("list erasures", err)
-	}
-	page := make([]memory.Erasure, len(docs))
-	for i, d := range docs {
-		page[i] = d.erasure()
-	}
-	return page, nil
+	page, err := readAs(ctx, s.erasures, filter, o, erasureDoc.erasure)
+	return page, s.failed("list erasures", err)
 }
 
 // UserOfScope implements store.Erasures.

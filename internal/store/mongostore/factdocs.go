@@ -229,6 +229,20 @@ func readAll[D any](ctx context.Context, c *mongo.Collection, filter bson.D, o *
 	return docs, err
 }
 
+// readAs reads every document of a query that is bounded by its caller, each converted by as.
+func readAs[D, T any](
+	ctx context.Context, c *mongo.Collection, filter bson.D, o *options.FindOptionsBuilder, as func(D) T,
+) (all []T, err error) {
+	docs, err := readAll[D](ctx, c, filter, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		all = append(all, as(d))
+	}
+	return all, nil
+}
+
 // duplicateKey is the code of an insert of what is there already.
 const duplicateKey = 11000
 

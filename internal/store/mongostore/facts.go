@@ -221,13 +221,6 @@ func (s *factStore) ListQuarantined(ctx context.Context, q store.QuarantineQuery
 		filter = append(filter, olderThan("time", q.After.CreateTime, q.After.ID)...)
 	}
 	o := options.Find().SetSort(eq("time", -1, "id", 1)).SetLimit(int64(q.Limit))
-	docs, err := readAll[quarantinedDoc](ctx, s.quarantine, filter, o)
-	if err != nil {
-		return nil, s.failed("list quarantined operations", err)
-	}
-	page := make([]memory.Quarantined, len(docs))
-	for i, d := range docs {
-		page[i] = d.quarantined()
-	}
-	return page, nil
+	page, err := readAs(ctx, s.quarantine, filter, o, quarantinedDoc.quarantined)
+	return page, s.failed("list quarantined operations", err)
 }

@@ -170,15 +170,8 @@ func (s *keyStore) oneKey(ctx context.Context, filter bson.D, id string) (store.
 // ListKeys implements store.Keys.
 func (s *keyStore) ListKeys(ctx context.Context, q store.KeyQuery) ([]store.Key, error) {
 	filter := eq("tenant", q.Tenant, "_id", eq("$gt", q.After))
-	docs, err := readAll[keyDoc](ctx, s.apiKeys, filter, options.Find().SetSort(eq("_id", 1)).SetLimit(int64(q.Limit)))
-	if err != nil {
-		return nil, s.failed("list keys", err)
-	}
-	keys := make([]store.Key, len(docs))
-	for i, d := range docs {
-		keys[i] = d.key()
-	}
-	return keys, nil
+	keys, err := readAs(ctx, s.apiKeys, filter, options.Find().SetSort(eq("_id", 1)).SetLimit(int64(q.Limit)), keyDoc.key)
+	return keys, s.failed("list keys", err)
 }
 
 // RotateKey implements store.Keys: one that others were faster with is read and rotated again.
@@ -285,6 +278,9 @@ func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.
 
 // UpdateTenant implements store.Keys.
 func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error) {
+	if u.IsEmpty() {
+		return s.Tenant(ctx, u.ID)
+	}
 	set, unset := bson.D{}, bson.D{}
 	for name, value := range u.Set {
 		set = append(set, bson.E{Key: "limits." + name, Value: value})
@@ -317,9 +313,6 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 	if len(unset) > 0 {
 		change = append(change, bson.E{Key: "$unset", Value: unset})
 	}
-	if len(change) == 0 {
-		return s.Tenant(ctx, u.ID)
-	}
 	var d tenantDoc
 	for { // of two that insert the tenant at once, one finds it inserted; a server may tell it of a key or of no document
 		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -351,7 +344,9 @@ func (s *keyStore) ListTenants(ctx context.Context, q store.TenantQuery) ([]stor
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id <= q.After })
-	ids = ids[:min(len(ids), q.Limit)]
+	if ids = ids[:min(len(ids), q.Limit)]; len(ids) == 0 {
+		return nil, nil
+	}
 	decided, err := readAll[tenantDoc](ctx, s.tenants, eq("_id", eq("$in", ids)), options.Find())
 	if err != nil {
 		return nil, s.failed("list tenants", err)

@@ -495,30 +495,47 @@ func (t turnDoc) toIndex(sessionID string) (store.Turn, error) {
 	return out, nil
 }
 
-// SegmentsToEmbed implements store.SearchIndex.
+// SegmentsToEmbed implements store.SearchIndex. Manifests of users who are gone, which a late write left to be swept, are passed over
+// by the server once they were found.
 func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
-	below := eq("segments.embedding", eq("$lt", version))
-	manifests, err := readAll[manifestDoc](ctx, s.searchIndexs, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
-	if err != nil {
-		return nil, s.failed("find segments to embed", err)
+	gone := []memory.ScopeKey{}
+	for {
+		below := eq("segments.embedding", eq("$lt", version), "_id", eq("$nin", gone))
+		manifests, err := readAll[manifestDoc](ctx, s.searchIndexs, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+		if err != nil {
+			return nil, s.failed("find segments to embed", err)
+		}
+		scopes := make([]memory.ScopeKey, len(manifests))
+		for i, m := range manifests {
+			scopes[i] = m.Scope
+		}
+		users, err := s.usersByScope(ctx, scopes)
+		if err != nil {
+			return nil, err
+		}
+		before := len(gone)
+		for _, scope := range scopes {
+			if _, lives := users[scope]; !lives {
+				gone = append(gone, scope)
+			}
+		}
+		if refs := segmentsBelow(manifests, users, version); len(refs) >= limit || len(manifests) < limit || len(gone) == before {
+			return refs[:min(limit, len(refs))], nil
+		}
 	}
-	scopes := make([]memory.ScopeKey, len(manifests))
-	for i, m := range manifests {
-		scopes[i] = m.Scope
-	}
-	users, err := s.usersByScope(ctx, scopes)
-	if err != nil {
-		return nil, err
-	}
-	var refs []store.SegmentRef
+}
+
+// segmentsBelow are the segments of users whose embedding is below the version, in the order of the manifests.
+func segmentsBelow(manifests []manifestDoc, users map[memory.ScopeKey]memory.UserRef, version int) (refs []store.SegmentRef) {
 	for _, m := range manifests {
+		user, lives := users[m.Scope]
 		for _, e := range m.Segments {
-			if user, ok := users[m.Scope]; ok && e.Embedding < version && len(refs) < limit {
+			if lives && e.Embedding < version {
 				refs = append(refs, store.SegmentRef{User: user, Scope: m.Scope, No: e.No})
 			}
 		}
 	}
-	return refs, nil
+	return refs
 }
 
 // CountMessagesToEmbed implements store.SearchIndex.

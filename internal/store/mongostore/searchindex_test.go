@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -223,6 +224,33 @@ func TestOfTwoReplicasThatIndexTheSameTurnsOneWins(t *testing.T) {
 			t.Fatalf("round %d: errors %v and %v, want one CONTENTION", round, errs[0], errs[1])
 		}
 		wantCensus(t, b, census{Indexed: int(round) + 1})
+	}
+}
+
+func TestSegmentsToEmbedAreFoundBehindManifestsOfUsersWhoAreGone(t *testing.T) {
+	name := database(t)
+	s := open(t, name)
+	for i := range 3 { // as a write leaves them that comes after the erasure
+		gone := bson.D{
+			{Key: "_id", Value: fmt.Sprintf("%032d", i)}, {Key: "rev", Value: 1},
+			{Key: "segments", Value: bson.A{bson.D{{Key: "no", Value: 1}, {Key: "embedding", Value: 0}}}},
+		}
+		if _, err := client(t).Database(name).Collection("lexicons").InsertOne(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref := alice.Session("s")
+	mustAppend(t, s, say(ref, "one"))
+	head := mustSession(t, s, ref)
+	no := mustPut(t, s, segmentOf(head, "segment", 1))
+	for _, limit := range []int{1, 2, 9} {
+		got, err := s.SegmentsToEmbed(t.Context(), 1, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]store.SegmentRef{{User: alice, Scope: head.ScopeKey, No: no}}, got); diff != "" {
+			t.Errorf("at most %d (-want +got):\n%s", limit, diff)
+		}
 	}
 }
 

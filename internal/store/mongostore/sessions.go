@@ -41,15 +41,8 @@ func (s *transcript) ListSessions(ctx context.Context, q store.SessionQuery) ([]
 		return nil, err
 	}
 	o := options.Find().SetSort(eq("last_message_time", -1, "session_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("state", 0))
-	docs, err := readAll[sessionDoc](ctx, s.conversations, pageOf(u.Scope, q.After), o)
-	if err != nil {
-		return nil, s.failed("list sessions", err)
-	}
-	page := make([]memory.Session, len(docs))
-	for i, d := range docs {
-		page[i] = d.session()
-	}
-	return page, nil
+	page, err := readAs(ctx, s.conversations, pageOf(u.Scope, q.After), o, sessionDoc.session)
+	return page, s.failed("list sessions", err)
 }
 
 func pageOf(scope memory.ScopeKey, after *store.SessionCursor) bson.D {

@@ -170,15 +170,8 @@ func (s *summaryStore) LeavesBetween(ctx context.Context, q store.LeafQuery) ([]
 		filter = append(filter, bson.E{Key: "to_time", Value: between})
 	}
 	o := options.Find().SetSort(eq("to_time", 1, "id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("text", 0, "children", 0))
-	docs, err := readAll[nodeDoc](ctx, s.nodes, filter, o)
-	if err != nil {
-		return nil, s.failed("read leaves", err)
-	}
-	leaves := make([]memory.SummaryNode, len(docs))
-	for i, d := range docs {
-		leaves[i] = d.outline()
-	}
-	return leaves, nil
+	leaves, err := readAs(ctx, s.nodes, filter, o, nodeDoc.outline)
+	return leaves, s.failed("read leaves", err)
 }
 
 // span selects times in [from, to); zero for open.

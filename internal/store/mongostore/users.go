@@ -42,15 +42,8 @@ func (s *userStore) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.
 		filter = append(filter, bson.E{Key: "user_id", Value: bson.D{{Key: "$gt", Value: q.After}}})
 	}
 	o := options.Find().SetSort(eq("tenant", 1, "user_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("applying", 0, "state", 0))
-	docs, err := readAll[userDoc](ctx, s.users, filter, o)
-	if err != nil {
-		return nil, s.failed("list users", err)
-	}
-	users := make([]memory.User, len(docs))
-	for i, d := range docs {
-		users[i] = d.user()
-	}
-	return users, nil
+	users, err := readAs(ctx, s.users, filter, o, userDoc.user)
+	return users, s.failed("list users", err)
 }
 
 // UpdateUser implements store.Users.

@@ -76,9 +76,6 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 			return memory.SummaryRevision{}, err
 		}
 	}
-	if err := refuseErased(c, at.uid, w.Revision.Covers); err != nil {
-		return memory.SummaryRevision{}, err
-	}
 	v := revised{SummaryRevision: w.Revision}
 	v.Revision, v.CreateTime = w.Base+1, w.Time
 	if w.RequestID != "" {
@@ -101,6 +98,9 @@ func changeSummary(c *conn, w store.SummaryWrite) (memory.SummaryRevision, error
 	}
 	if last.Revision != w.Base {
 		return memory.SummaryRevision{}, store.Contention("somebody else changed the summary first")
+	}
+	if err := refuseErased(c, at.uid, w.Revision.Covers); err != nil {
+		return memory.SummaryRevision{}, err
 	}
 	if err := insertRevised(c, place, v); err != nil {
 		return memory.SummaryRevision{}, err

@@ -110,7 +110,7 @@ func (s *keyStore) RotateKey(ctx context.Context, r store.KeyRotation) (store.Ke
 		if !k.RevokeTime.IsZero() {
 			return store.KeyRevoked(k.ID)
 		}
-		k.Old, k.OldUntil, k.Hash = k.Hash, r.OldUntil, r.Hash
+		k.Old, k.OldUntil, k.Hash = k.Hash, orZero(orNone(r.OldUntil)), r.Hash
 		return c.run(`UPDATE api_keys SET hash = ?, old_hash = ?, old_until = ? WHERE id = ?`, k.Hash[:], k.Old[:], orNever(k.OldUntil), k.ID)
 	})
 }
@@ -223,6 +223,9 @@ func (s *keyStore) UpdateTenantErasure(ctx context.Context, id string, e memory.
 
 // UpdateTenant implements store.Keys.
 func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (t store.Tenant, err error) {
+	if u.IsEmpty() {
+		return s.Tenant(ctx, u.ID)
+	}
 	err = s.write(ctx, "update tenant", func(c *conn) error {
 		if t, err = tenantOf(c, u.ID); err != nil {
 			return err

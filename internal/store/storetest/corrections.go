@@ -39,6 +39,18 @@ func testCorrections(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("a repeated request id of the same summary must store nothing and return the revision of its first call", func(t *testing.T) {
 		testRepeatedChange(t, journalled(t, open))
 	})
+	t.Run("a repeated request id must be looked for before anything is refused with CONTENTION", func(t *testing.T) {
+		s := journalled(t, open)
+		w := correction(t, s, "words")
+		w.RequestID, w.RequestDigest = "r", memory.IDDigest("words")
+		first := mustChange(t, s, w)
+		begin(t, s, erasing("e", 6, 6))
+		w.Revision.Covers[0].Range.To = 8 // as read before the erasure
+		wantEqual(t, mustChange(t, s, w), first)
+		w.RequestDigest = memory.IDDigest("other words")
+		_, err := s.ChangeSummary(t.Context(), w)
+		wantReason(t, err, memory.ReasonRequestIDReused)
+	})
 	t.Run("ChangeSummary must return the revision as it is stored, whatever of its session and its time the caller gives", func(t *testing.T) {
 		s := journalled(t, open)
 		w := correction(t, s, "words")

@@ -104,6 +104,16 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 			wantEqual(t, get(t, s, "a"), want)
 		}
 	})
+	t.Run("RotateKey must return the key as it is stored", func(t *testing.T) {
+		s := open(t)
+		create(t, s, apiKey("a", "acme"))
+		k, err := s.RotateKey(t.Context(), store.KeyRotation{
+			KeyRef: store.KeyRef{Tenant: "acme", ID: "a"}, Hash: store.KeyHash{9}, OldUntil: minute(1).Add(time.Nanosecond),
+		})
+		failing(t)(nil, err)
+		wantEqual(t, k.OldUntil, minute(1))
+		wantEqual(t, get(t, s, "a"), k)
+	})
 	t.Run("RevokeKey must keep the first time, and nothing may rotate the key after", func(t *testing.T) {
 		s, ref := open(t), store.KeyRef{Tenant: "acme", ID: "a"}
 		create(t, s, apiKey("a", "acme"))
@@ -179,6 +189,15 @@ func testKeys(t *testing.T, open Open[store.PrimaryStore]) {
 		other, err := s.Tenant(t.Context(), "other")
 		failing(t)(nil, err)
 		wantEqual(t, other, store.Tenant{ID: "other"})
+	})
+	t.Run("an update that names nothing must store nothing, so that no tenant is listed for it", func(t *testing.T) {
+		s := open(t)
+		got, err := s.UpdateTenant(t.Context(), store.TenantUpdate{ID: "acme"})
+		failing(t)(nil, err)
+		wantEqual(t, got, store.Tenant{ID: "acme"})
+		all, err := s.ListTenants(t.Context(), store.TenantQuery{Limit: 9})
+		failing(t)(nil, err)
+		wantEqual(t, len(all), 0)
 	})
 	t.Run("a tenant that is erased must stay suspended, and have neither keys nor settings once that is done", func(t *testing.T) {
 		s, profile := open(t), "support"

@@ -114,6 +114,17 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 			testSegmentsToEmbed(t, open(t))
 		},
 	)
+	t.Run("SegmentsToEmbed must return as many as there are, however many users were erased before", func(t *testing.T) {
+		s := open(t)
+		put(t, s, segment(t, s, alice, "one"))
+		no := put(t, s, segment(t, s, bob, "two"))
+		begin(t, s, eraseAlice("e"))
+		refs, err := s.SegmentsToEmbed(t.Context(), 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, refs, []store.SegmentRef{{User: bob, Scope: searchIndex(t, s, bob).Scope, No: no}})
+	})
 	t.Run("CountMessagesToEmbed must count the messages of such segments, and those of all segments", func(t *testing.T) {
 		s := open(t)
 		count := func(version int) []int64 {

@@ -16,9 +16,9 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-// arms is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a
+// retrievers is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a
 // message and made of its first words.
-type arms struct {
+type retrievers struct {
 	index   *Index
 	facts   *FactIndex
 	queries []armsQuery
@@ -31,9 +31,9 @@ type armsQuery struct {
 	vector []float32
 }
 
-func newArms(dim int) arms {
+func newRetrievers(dim int) retrievers {
 	r := rand.New(rand.NewPCG(uint64(dim), 1))
-	a := arms{index: NewIndex(), facts: NewFactIndex(), dim: dim, matrix: randomVector(r, dim*20_000)}
+	a := retrievers{index: NewIndex(), facts: NewFactIndex(), dim: dim, matrix: randomVector(r, dim*20_000)}
 	var vectors []MessageVector
 	for s, session := range shape.W().Conversations() {
 		for i, m := range session.Messages {
@@ -48,7 +48,7 @@ func newArms(dim int) arms {
 	return a
 }
 
-func (a *arms) addFact(id string, place memory.Place, m memory.Message, vector []float32) {
+func (a *retrievers) addFact(id string, place memory.Place, m memory.Message, vector []float32) {
 	words := strings.Fields(m.PlainText())
 	a.facts.Put(memory.Fact{
 		ID: id, Subject: m.Name, Text: strings.Join(words[:min(8, len(words))], " "), Category: memory.CategoryPreference, Significance: 5,
@@ -59,7 +59,7 @@ func (a *arms) addFact(id string, place memory.Place, m memory.Message, vector [
 
 // ask makes questions of eight words that also name a speaker, a day and a month, so that every factor counts, with
 // eight words near to each.
-func (a *arms) ask(r *rand.Rand) []armsQuery {
+func (a *retrievers) ask(r *rand.Rand) []armsQuery {
 	var out []armsQuery
 	for _, words := range shape.W().Queries(64) {
 		question := "When did Ada " + words + " last week or in January?"
@@ -79,7 +79,7 @@ func (a *arms) ask(r *rand.Rand) []armsQuery {
 }
 
 // search is all that a search of messages computes: words and vectors side by side.
-func (a *arms) search(q armsQuery) []Hit {
+func (a *retrievers) search(q armsQuery) []Hit {
 	q.Attached = a.facts.Sources(q.AttachedTerms())
 	var own Result
 	var words sync.WaitGroup
@@ -88,23 +88,23 @@ func (a *arms) search(q armsQuery) []Hit {
 	_, learnt := a.facts.SearchWithSources(FactQuery{Vector: q.vector})
 	sources := a.index.Weigh(q.Query, learnt)
 	words.Wait()
-	return Fuse(own.Hits, DenseArm(turns), DenseFactsArm(sources))
+	return Fuse(own.Hits, DenseRetriever(turns), DenseFactsRetriever(sources))
 }
 
-// products is the baseline: nothing but the inner products of the query and as many vectors as the arms compare.
-func (a *arms) products(vector []float32) (sum float32) {
+// products is the baseline: nothing but the inner products of the query and as many vectors as the retrievers compare.
+func (a *retrievers) products(vector []float32) (sum float32) {
 	for at := 0; at < len(a.matrix); at += a.dim {
 		sum += Dot(vector, a.matrix[at:at+a.dim])
 	}
 	return sum
 }
 
-// BenchmarkArmsOnW prints what a search takes, beside the baseline, which runs on one processor. The baseline is taken
+// BenchmarkRetrieversOnW prints what a search takes, beside the baseline, which runs on one processor. The baseline is taken
 // once after every round of the queries, so that both meet the same load, and the memory that it walks through leaves the
 // searches warm. Beside other loads the best times tell more than the medians.
-func BenchmarkArmsOnW(b *testing.B) {
+func BenchmarkRetrieversOnW(b *testing.B) {
 	for _, dim := range []int{256, 384} {
-		a := newArms(dim)
+		a := newRetrievers(dim)
 		b.Run(fmt.Sprintf("dim=%d", dim), func(b *testing.B) {
 			var searches, products []time.Duration
 			for i := 0; b.Loop(); i++ {
