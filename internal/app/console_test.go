@@ -40,7 +40,7 @@ type seen struct {
 
 func (v visitor) do(t *testing.T, r *http.Request) seen {
 	t.Helper()
-	res := must(v.Do(r))(t)
+	res := must(v.Do(r))(t) //nolint:bodyclose // it is, below
 	defer res.Body.Close()
 	return seen{res, string(must(io.ReadAll(res.Body))(t))}
 }
