@@ -23,6 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/console"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/httpapi"
 	"github.com/stratamem/strata/internal/indexing"
@@ -101,6 +102,7 @@ type App struct {
 	server       *server.Server
 	listener     net.Listener
 	metrics      *telemetry.Server // nil when off
+	recorder     *telemetry.Recorder
 }
 
 // checkEvery is how often the store's health is looked at.
@@ -136,6 +138,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	a.recorder = recorder
 	processors := cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
 	a.gate = admission.New(admission.Options{
 		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
@@ -201,20 +204,38 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 }
 
 // newHTTP makes the handler of callers who do not speak gRPC.
-func (a *App) newHTTP(grpc http.Handler, services []string) (http.Handler, error) {
+func (a *App) newHTTP(api server.Entrance) (http.Handler, error) {
 	hosts := a.cfg.HTTPHosts.List()
 	if len(hosts) == 0 && !a.cfg.Insecure && a.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
 		hosts = httpapi.LoopbackHosts()
 	}
 	var pages *httpapi.Console
 	if a.cfg.Console {
-		pages = &httpapi.Console{Secret: a.secret, Now: time.Now, Profiles: slices.Sorted(maps.Keys(a.cfg.Profiles))}
+		pages = &httpapi.Console{
+			Secret: a.secret, Now: time.Now, Profiles: slices.Sorted(maps.Keys(a.cfg.Profiles)), MayCall: api.MayCall, Measured: a.measured,
+		}
 	}
 	return httpapi.New(httpapi.Options{
 		Console: pages,
-		GRPC:    grpc, Services: services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
+		GRPC:    api.GRPC, Services: api.Services, Admit: a.gate.Request, Ready: a.store.Check, Patience: a.cfg.ReplyTimeout, Version: a.version,
 		Guard: httpapi.Guard{Origins: a.cfg.CORSOrigins.List(), Hosts: hosts},
 	})
+}
+
+// measured is what the console plots: what /metrics shows, also where that is off.
+func (a *App) measured() ([]console.Measure, error) {
+	samples, err := a.recorder.Samples()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]console.Measure, len(samples))
+	for i, s := range samples {
+		all[i] = console.Measure{Name: s.Name, Labels: s.Labels, Value: s.Value}
+		for _, b := range s.Buckets {
+			all[i].Buckets = append(all[i].Buckets, console.Bucket{UpTo: b.UpTo, Count: b.Count})
+		}
+	}
+	return all, nil
 }
 
 // longestWait is how long a call waits to be admitted: callers learn soon that they should come later.

@@ -171,7 +171,7 @@ func (seen seenByClient) check(t *testing.T) {
 }
 
 // clientTools are the folder that install.sh printed, and the program of Chromium.
-func clientTools(t *testing.T) (folder, chromium string) {
+func clientTools(t testing.TB) (folder, chromium string) {
 	t.Helper()
 	folder = os.Getenv("STRATA_TEST_CLIENTS")
 	if folder == "" {
@@ -303,7 +303,7 @@ func (p program) keyOf(t *testing.T, user string) string {
 }
 
 // printed runs a command and decodes what it prints.
-func printed(t *testing.T, env []string, into any, command ...string) {
+func printed(t testing.TB, env []string, into any, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

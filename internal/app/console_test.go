@@ -40,7 +40,7 @@ type seen struct {
 
 func (v visitor) do(t *testing.T, r *http.Request) seen {
 	t.Helper()
-	res := must(v.Do(r))(t)
+	res := must(v.Do(r))(t) //nolint:bodyclose // it is, below
 	defer res.Body.Close()
 	return seen{res, string(must(io.ReadAll(res.Body))(t))}
 }
@@ -386,6 +386,25 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 				return strings.HasSuffix(e.GetCall(), "ListMessages")
 			})
 		})
+	})
+	t.Run("what the server counted is shown to who sees to all of it", func(t *testing.T) {
+		elsewhere := must(door.call(h.ctx, "KeyService/CreateKey", admin, &memoryv1.CreateKeyRequest{Role: memoryv1.KeyRole_KEY_ROLE_ADMIN, Tenant: "acme"}))(t)
+		for what, c := range map[string]struct {
+			token string
+			code  int
+		}{
+			"an admin": {admin, http.StatusOK}, "an operator": {key(memoryv1.KeyRole_KEY_ROLE_OPERATOR, "").GetToken(), http.StatusOK},
+			"an agent": {key(memoryv1.KeyRole_KEY_ROLE_AGENT, "").GetToken(), http.StatusForbidden}, "a user": {ofAda.GetToken(), http.StatusForbidden},
+			"an admin of another tenant": {elsewhere[0].(*memoryv1.CreateKeyResponse).GetToken(), http.StatusForbidden},
+		} {
+			v := visit(t, h)
+			v.login(t, c.token)
+			got := v.get(t, "/metrics", "live", "yes")
+			if shown := strings.Contains(got.page, "KeyService/CreateKey"); got.StatusCode != c.code || shown != (c.code == http.StatusOK) {
+				t.Errorf("%s: HTTP %d, %t", what, got.StatusCode, shown)
+			}
+		}
+		visit(t, h).get(t, "/metrics").has(t, http.StatusOK, `type="password"`)
 	})
 	t.Run("after a logout the cookie of before opens nothing", func(t *testing.T) {
 		v, thief := visit(t, h), visit(t, h)

@@ -41,6 +41,9 @@ type Options struct {
 	Secret   []byte
 	Now      func() time.Time
 	Profiles []string // the names of the server's profiles, to choose from
+	// MayCall returns nil where the sender of a request may call a method of the API, else the call's error.
+	MayCall  func(r *http.Request, method string) error
+	Measured func() ([]Measure, error) // what the server has counted since it started
 }
 
 // Console serves the pages. Its methods may be called concurrently.
@@ -87,6 +90,7 @@ func (c *Console) route() {
 		"GET " + Path + "/fact":        (*visit).showFact,
 		"GET " + Path + "/summaries":   (*visit).showSummaries,
 		"GET " + Path + "/context":     (*visit).showContext,
+		"GET " + Path + "/metrics":     (*visit).showMetrics,
 		"GET " + Path + "/jobs":        (*visit).showJobs,
 		"POST " + Path + "/login":      (*visit).login,
 		"POST " + Path + "/logout":     (*visit).logout,
@@ -159,17 +163,22 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, show func(*visit
 
 // clientsWith are the services with a token in place of the credential that the request has; with "" they have that one.
 func (v *visit) clientsWith(token string) clients {
-	r := v.r.Clone(v.r.Context())
-	r.Header.Del("Cookie")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	conn := v.API(r)
+	conn := v.API(v.requestWith(token))
 	return clients{
 		memory: memoryv1.NewMemoryServiceClient(conn), facts: memoryv1.NewFactServiceClient(conn),
 		summaries: memoryv1.NewSummaryServiceClient(conn), users: memoryv1.NewUserServiceClient(conn),
 		work: memoryv1.NewWorkServiceClient(conn),
 	}
+}
+
+// requestWith is the request with a token in place of its own credential; with "" it has that one.
+func (v *visit) requestWith(token string) *http.Request {
+	r := v.r.Clone(v.r.Context())
+	r.Header.Del("Cookie")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return r
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
@@ -240,6 +249,7 @@ type page struct {
 	Session   string
 	Here      string // the address to come back to
 	Form      string // what each form carries
+	Again     int    // after how many seconds the page is loaded again, because the reader asked for it; 0 for not
 	Done      string // what the form before did; "" for nothing
 	LoggedIn  bool
 	Languages []string

@@ -177,7 +177,9 @@ func TestTheTreeOfSummaries(t *testing.T) {
 	months := []*memoryv1.Summary{{Name: "2026-10"}}
 	weeks := []*memoryv1.Summary{{Name: "2026-W40", StartTime: at("2026-09-28 00:00")}}
 	sessions := []*memoryv1.Summary{
-		{Name: "old", EndTime: at("2026-09-28 00:30")}, {Name: "new", EndTime: at("2026-10-04 23:59")}, {Name: "next", EndTime: at("2026-10-05 00:00")},
+		{Name: "old", EndTime: at("2026-09-28 00:30")},
+		{Name: "new", EndTime: at("2026-10-04 23:59")},
+		{Name: "next", EndTime: at("2026-10-05 00:00")},
 		{Name: "year", EndTime: at("2027-01-01 12:00")},
 	}
 	var lines []string

@@ -48,6 +48,8 @@ type Console struct {
 	Secret   []byte
 	Now      func() time.Time
 	Profiles []string
+	MayCall  func(r *http.Request, method string) error
+	Measured func() ([]console.Measure, error)
 }
 
 // New makes the handler of all HTTP requests.
@@ -99,6 +101,7 @@ func withConsole(o Options, next http.Handler) (http.Handler, error) {
 	pages, err := console.New(console.Options{
 		API:    func(r *http.Request) grpc.ClientConnInterface { return caller{grpc: o.GRPC, from: r} },
 		Secret: o.Console.Secret, Now: o.Console.Now, Profiles: o.Console.Profiles,
+		MayCall: o.Console.MayCall, Measured: o.Console.Measured,
 	})
 	if err != nil {
 		return nil, err

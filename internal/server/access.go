@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -349,6 +350,19 @@ func credentialOf(ctx context.Context) auth.Credential {
 	}
 	c.Peer = peerOf(ctx)
 	return c
+}
+
+// mayCall implements Entrance.MayCall.
+func (g *guard) mayCall(r *http.Request, method string) error {
+	ctx := metadata.NewIncomingContext(r.Context(), metadata.MD{"authorization": r.Header.Values("Authorization")})
+	if r.TLS != nil {
+		ctx = peer.NewContext(ctx, &peer.Peer{AuthInfo: credentials.TLSInfo{State: *r.TLS}})
+	}
+	if _, err := g.admit(ctx, method); err != nil {
+		st, _ := toStatus(err)
+		return st.Err()
+	}
+	return nil
 }
 
 // peerOf is the client's certificate, where the handshake verified it.

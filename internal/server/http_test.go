@@ -12,9 +12,9 @@ import (
 
 func TestAServerThatIsStoppedBeforeItServesEndsWithoutAnError(t *testing.T) {
 	t.Parallel()
-	for name, handler := range map[string]func(http.Handler, []string) (http.Handler, error){
+	for name, handler := range map[string]func(Entrance) (http.Handler, error){
 		"gRPC alone": nil,
-		"with HTTP":  func(http.Handler, []string) (http.Handler, error) { return http.NotFoundHandler(), nil },
+		"with HTTP":  func(Entrance) (http.Handler, error) { return http.NotFoundHandler(), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -60,8 +60,17 @@ type Options struct {
 	TLS            *tls.Config      // of the port; nil for none
 	MaxConnections int              // open at once; further ones are closed
 	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
-	// HTTP makes the handler of who does not speak gRPC, on the same port, from one that serves gRPC over HTTP; nil for none.
-	HTTP func(grpc http.Handler, services []string) (http.Handler, error)
+	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
+	HTTP func(Entrance) (http.Handler, error)
+}
+
+// Entrance is what a handler of HTTP reaches the API by.
+type Entrance struct {
+	GRPC     http.Handler // serves gRPC over HTTP
+	Services []string     // the full names of its services that HTTP serves too
+	// MayCall returns nil where the sender of a request may call a method of the API, by its full name, else the error of the call. It is
+	// for what is no call and is shown to the same people.
+	MayCall func(r *http.Request, method string) error
 }
 
 // Server serves the API over gRPC, and over HTTP where it is given a handler for that.
@@ -121,7 +130,7 @@ func New(o Options) (*Server, error) {
 	if o.HTTP == nil {
 		return s, nil
 	}
-	handler, err := o.HTTP(s.grpc, services)
+	handler, err := o.HTTP(Entrance{GRPC: s.grpc, Services: services, MayCall: g.mayCall})
 	if err != nil {
 		return nil, err
 	}

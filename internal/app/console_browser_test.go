@@ -1,0 +1,138 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/config"
+)
+
+// browsed is what testdata/clients/console.mjs saw.
+type browsed struct {
+	Findings, Wide []string
+	Texts          map[string]string
+	Ran            bool
+	Scripts        int
+}
+
+// TestTheConsoleInABrowser uses the console in Chromium as a person does. STRATA_CONSOLE_SHOTS names a folder for the pictures of
+// docs/operate/console.md.
+func TestTheConsoleInABrowser(t *testing.T) {
+	tools, chromium := clientTools(t)
+	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.Auth, c.BootstrapKey = config.AuthRequired, true })
+	door, admin := grpcDoor{h.conn}, h.app.FirstKey()
+	said := time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
+	record := func(session string, messages ...*memoryv1.Message) {
+		for _, m := range messages {
+			said = said.Add(time.Minute)
+			m.CreateTime = timestamppb.New(said)
+		}
+		must(door.call(h.ctx, "MemoryService/Record", admin, &memoryv1.RecordRequest{UserId: "marieke", SessionId: session, Messages: messages}))(t)
+		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{
+			UserId: "marieke", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(50 * time.Second),
+		}))(t)
+	}
+	record("kitchen", user("m1", "I am vegan, and I live in Ghent. "+scriptCanary), assistant("m2", "Noted: no meat, no milk, no eggs."),
+		user("m3", "My daughter Noor is allergic to peanuts."), assistant("m4", "No peanuts for Noor."))
+	said = said.AddDate(0, 0, 7)
+	record("garden", user("m1", "We want to plant tomatoes and beans in April. My budget is 300 euros."),
+		&memoryv1.Message{Id: "m2", Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolCall{
+			ToolCall: &memoryv1.ToolCall{Id: "t1", Name: "prices", Arguments: `{"items":["raised bed","drip line"],"country":"BE"}`},
+		}}}},
+		&memoryv1.Message{Id: "m3", Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolResult{
+			ToolResult: &memoryv1.ToolResult{CallId: "t1", Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "raised bed 64, drip line 39"}}}}},
+		}}}},
+		assistant("m4", "For 300 euros: three raised beds, a drip line, and seeds. Sow the tomatoes indoors in March."))
+	must(door.call(h.ctx, "SummaryService/Summarize", admin, &memoryv1.SummarizeRequest{UserId: "marieke", SessionId: "kitchen"}))(t)
+	created := must(door.call(h.ctx, "KeyService/CreateKey", admin, &memoryv1.CreateKeyRequest{Role: memoryv1.KeyRole_KEY_ROLE_USER, UserId: "marieke"}))(t)
+	given := must(json.Marshal(map[string]string{
+		"base": "http://" + h.conn.Target(), "key": created[0].(*memoryv1.CreateKeyResponse).GetToken(), "user": "marieke", "session": "garden",
+		"shots": os.Getenv("STRATA_CONSOLE_SHOTS"),
+	}))(t)
+	var saw browsed
+	printed(t, append(os.Environ(), "STRATA_CONSOLE="+string(given), "STRATA_CHROMIUM="+chromium), &saw, "node", filepath.Join(tools, "console.mjs"))
+	saw.check(t)
+}
+
+func (saw browsed) check(t *testing.T) {
+	t.Helper()
+	t.Run("axe-core finds nothing serious", func(t *testing.T) {
+		for _, f := range saw.Findings {
+			t.Error(f)
+		}
+	})
+	t.Run("no page is wider than a phone of 360 pixels", func(t *testing.T) {
+		for _, w := range saw.Wide {
+			t.Error(w)
+		}
+	})
+	t.Run("nothing that is stored runs", func(t *testing.T) {
+		if saw.Ran || saw.Scripts != 0 {
+			t.Errorf("ran: %t, %d scripts", saw.Ran, saw.Scripts)
+		}
+	})
+	t.Run("clicks and keys do what they say", func(t *testing.T) {
+		for what, want := range map[string]string{
+			"login": "Log in", "afterKey": "Log in", "arrived": "/console/transcript", "first": "skip", "skipped": "main",
+			"hidden": "The message is hidden.", "shown": "The message is shown again.", "found": "vegan", "pinned": "The fact is pinned.",
+			"edited": "Eats no meat.", "restored": "The fact is restored.", "built": "/ 600 tokens", "korean": "컨텍스트 탐색기", "left": "ko",
+			"after": "/console/login",
+		} {
+			if !strings.Contains(saw.Texts[what], want) {
+				t.Errorf("%s: %q, want %q", what, saw.Texts[what], want)
+			}
+		}
+	})
+}
+
+// BenchmarkTheConsolesFirstPaint opens pages of a user with 10,000 messages and 10,000 facts in Chromium, and reports the milliseconds to
+// the first contentful paint: of each page the median of five.
+func BenchmarkTheConsolesFirstPaint(b *testing.B) {
+	tools, chromium := clientTools(b)
+	h := startOn(b, filepath.Join(b.TempDir(), "strata.db"), func(*config.Config) {})
+	facts, g := memoryv1.NewFactServiceClient(h.conn), errgroup.Group{}
+	g.SetLimit(16)
+	for i := range 10_000 {
+		if i%100 == 0 {
+			turn := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s1", Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE}
+			for j := range 100 {
+				turn.Messages = append(turn.Messages, user("", fmt.Sprintf("Message %d: the beans by the wall want water every %d days.", i+j, j)))
+			}
+			g.Go(func() error { _, err := h.Record(h.ctx, turn); return err })
+		}
+		g.Go(func() error {
+			_, err := facts.CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{
+				UserId: "ada", Text: fmt.Sprintf("Has planted bean number %d by the wall.", i), Category: memoryv1.Category_CATEGORY_OTHER, Significance: 5,
+			}})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	page := func(name string) string { return "http://" + h.conn.Target() + "/console/" + name }
+	given, err := json.Marshal(map[string]any{"runs": 5, "pages": map[string]string{
+		"sessions": page("sessions?user=ada"), "transcript": page("transcript?user=ada&session=s1"), "facts": page("facts?user=ada"), "summaries": page("summaries?user=ada"),
+		"jobs": page("jobs?user=ada"), "context": page("context?user=ada&session=s1"),
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		medians := map[string]float64{}
+		printed(b, append(os.Environ(), "STRATA_CONSOLE="+string(given), "STRATA_CHROMIUM="+chromium), &medians, "node", filepath.Join(tools, "paint.mjs"))
+		for name, ms := range medians {
+			b.ReportMetric(ms, "ms/"+name)
+		}
+	}
+}
