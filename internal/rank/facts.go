@@ -30,11 +30,8 @@ type FactIndex struct {
 	traits   []traits                    // what a search looks at of every fact, close together
 	size     int                         // live facts
 	length   int64                       // of all live facts
-	dim      int                         // of the vectors; 0 without any
-	matrix   []float32                   // a row for each vector: most facts may have theirs in a view
-	owners   []int32                     // by row: the number of its fact; none for a free row
-	rows     []int32                     // by number; none for a fact without a vector
-	free     []int32                     // rows
+	vectors  factVectors                 // most facts may have theirs in a view
+	rows     []int32                     // by number: the row of its vector; none for a fact without one
 	bytes    int64
 	scratch  sync.Pool // of *factScratch
 }
@@ -83,7 +80,7 @@ func (x *FactIndex) Has(id string) bool {
 }
 
 // Bytes is about how much memory the index takes.
-func (x *FactIndex) Bytes() int64 { return x.bytes + int64(len(x.matrix))*4 }
+func (x *FactIndex) Bytes() int64 { return x.bytes + x.vectors.bytes() }
 
 // All returns every fact, superseded ones included, by id.
 func (x *FactIndex) All() []memory.Fact {
@@ -117,7 +114,7 @@ func (x *FactIndex) Put(f memory.Fact) {
 	x.remove(n)
 	x.insert(f)
 	if row != none {
-		x.rows[x.numbers[f.ID]], x.owners[row] = row, x.numbers[f.ID]
+		x.rows[x.numbers[f.ID]], x.vectors.owners[row] = row, x.numbers[f.ID]
 	}
 }
 
@@ -216,40 +213,27 @@ func (x *FactIndex) SetVector(id string, v []float32) {
 	if !ok {
 		return
 	}
-	if len(v) != x.dim {
+	if len(v) != x.vectors.dim {
 		x.DropVectors()
-		x.dim = len(v)
+		x.vectors.dim = len(v)
 	}
-	copy(x.matrix[x.row(n)*x.dim:], v)
-}
-
-// row is the fact's row of the matrix, a new one when it has none.
-func (x *FactIndex) row(n int32) int {
-	if x.rows[n] != none {
-		return int(x.rows[n])
+	if x.rows[n] == none {
+		x.rows[n] = x.vectors.addRow(n)
 	}
-	if last := len(x.free) - 1; last >= 0 {
-		x.rows[n], x.free = x.free[last], x.free[:last]
-	} else {
-		x.rows[n] = int32(len(x.owners))
-		x.owners = append(x.owners, none)
-		x.matrix = append(x.matrix, make([]float32, x.dim)...)
-	}
-	x.owners[x.rows[n]] = n
-	return int(x.rows[n])
+	x.vectors.set(x.rows[n], v)
 }
 
 // freeRow takes the fact's vector out, if it has one.
 func (x *FactIndex) freeRow(n int32) {
 	if row := x.rows[n]; row != none {
-		x.owners[row], x.rows[n] = none, none
-		x.free = append(x.free, row)
+		x.vectors.freeRow(row)
+		x.rows[n] = none
 	}
 }
 
 // DropVectors takes all vectors out: they are of another model, or a view has them.
 func (x *FactIndex) DropVectors() {
-	x.dim, x.matrix, x.owners, x.free = 0, nil, nil, nil
+	x.vectors = factVectors{}
 	for n := range x.rows {
 		x.rows[n] = none
 	}
@@ -406,7 +390,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	admits := x.filter(q)
 	found := map[int32][]FactArm{}
 	x.addLexical(q, admits, s, found)
-	dense := len(q.Vector) > 0 && (len(q.Vector) == x.dim || q.Similar != nil)
+	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	if dense {
 		near := x.nearest(q, admits, s)
 		addDense(near, found)
@@ -416,7 +400,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	inTimes := x.addTimes(q, admits, found)
 	var passed []factCandidate
 	for n := range found {
-		if dense && s.shares[n] == 0 && float64(s.cosines[n]) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
+		if dense && s.shares[n] == 0 && x.cosine(n, s) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
 			continue
 		}
 		relevance := x.relevance(&q, n, s, dense)
@@ -558,6 +542,7 @@ func (f factFilter) fact(t *traits) bool {
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
+	query          steppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
 	passed         []bool
 }
@@ -690,21 +675,63 @@ func addDense(near []scoredFact, found map[int32][]FactArm) {
 	}
 }
 
-// nearest returns the facts with the highest cosines, the best first.
+// nearest returns the facts with the highest cosines, the best first. What a first pass over the upper halves of all numbers leaves
+// behind cannot be among them.
 func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []scoredFact {
 	clear(s.cosines[:len(x.facts)])
-	if len(q.Vector) == x.dim {
-		x.compareVectors(q.Vector, s.cosines)
+	s.query = steppedQuery{}
+	if len(q.Vector) == x.vectors.dim {
+		s.query = factQuery(q.Vector)
+		x.compareVectors(&s.query, s.cosines)
 	}
 	x.addSimilar(q.Similar, s.cosines)
+	least := x.leastNear(admits, s)
 	a := arm{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && !a.hopeless(float64(c)) && admits.fact(&x.traits[n]) {
-			a.offer(scoredFact{int32(n), float64(c)})
+		if !admits.fact(&x.traits[n]) || float64(c)+x.slack(int32(n), s) < least {
+			continue
+		}
+		if c := x.cosine(int32(n), s); c > 0 && !a.hopeless(c) {
+			a.offer(scoredFact{int32(n), c})
 		}
 	}
 	slices.SortFunc(a.best, a.compare)
 	return a.best
+}
+
+// leastNear is a cosine that as many facts reach as an arm takes, whatever the first pass left out of theirs; 0 where fewer do.
+func (x *FactIndex) leastNear(admits factFilter, s *factScratch) float64 {
+	var counts [cosineSteps]int
+	for n, c := range s.cosines[:len(x.facts)] {
+		if c > 0 && admits.fact(&x.traits[n]) {
+			counts[min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)]++
+		}
+	}
+	for step, found := cosineSteps-1, 0; step > 0; step-- {
+		if found += counts[step]; found >= factCandidates {
+			return float64(step) / cosineSteps
+		}
+	}
+	return 0
+}
+
+// cosineSteps is into how many steps cosines are divided to find the nearest.
+const cosineSteps = 4096
+
+// slack is by how much the cosine of the first pass can be wrong.
+func (x *FactIndex) slack(n int32, s *factScratch) float64 {
+	if row := x.rows[n]; row != none {
+		return x.vectors.slack(&s.query, row)
+	}
+	return 0
+}
+
+// cosine is that of a fact after nearest ran: of its vector here, else what the view responded, else 0.
+func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
+	if row := x.rows[n]; row != none && s.query.steps != nil {
+		return float64(x.vectors.cosine(&s.query, row))
+	}
+	return float64(s.cosines[n])
 }
 
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.
@@ -753,9 +780,9 @@ func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]F
 // minShare is for how many vectors another goroutine is worth its start.
 const minShare = 2000
 
-// compareVectors sets the cosines of the facts with a vector. The processors share them.
-func (x *FactIndex) compareVectors(query, cosines []float32) {
-	n := len(x.owners)
+// compareVectors sets what the first pass finds of the cosines of the facts with a vector. The processors share them.
+func (x *FactIndex) compareVectors(query *steppedQuery, cosines []float32) {
+	n := len(x.vectors.owners)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var others safegroup.Group
 	for from := share; from < n; from += share {
@@ -768,10 +795,10 @@ func (x *FactIndex) compareVectors(query, cosines []float32) {
 	safegroup.Must(others.Wait())
 }
 
-func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {
+func (x *FactIndex) compareRows(query *steppedQuery, cosines []float32, from, to int) {
 	for row := from; row < to; row++ {
-		if owner := x.owners[row]; owner != none {
-			cosines[owner] = Dot(query, x.matrix[row*x.dim:(row+1)*x.dim])
+		if owner := x.vectors.owners[row]; owner != none {
+			cosines[owner] = x.vectors.likely(query, int32(row))
 		}
 	}
 }
@@ -786,7 +813,7 @@ func (x *FactIndex) relevance(q *FactQuery, n int32, s *factScratch, dense bool)
 	_, similar := q.Similar[x.facts[n].ID]
 	switch {
 	case similar || x.rows[n] != none:
-		cosine := min(max(float64(s.cosines[n]), 0), 1)
+		cosine := min(max(x.cosine(n, s), 0), 1)
 		if q.WithWords {
 			return withWords(s.shares[n], cosine)
 		}
