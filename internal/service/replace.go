@@ -112,7 +112,8 @@ func (s *Replacer) recordNew(ctx context.Context, p ReplaceParams) (out Replaced
 	turn := p.Turn
 	turn.ExpectedLastSeq = new(int64)
 	recorded, err := s.recorder.Record(ctx, turn)
-	if memory.ReasonOf(err) == memory.ReasonLastSeqMismatch {
+	reason := memory.ReasonOf(err)
+	if reason == memory.ReasonLastSeqMismatch || session.LastSeq > 0 && reason == memory.ReasonCheckRefused { // what is refused may stay
 		return out, false, nil
 	}
 	if err != nil {
@@ -129,8 +130,10 @@ func (s *Replacer) recordNew(ctx context.Context, p ReplaceParams) (out Replaced
 	if session, err = s.store.Session(ctx, p.Turn.Ref); err != nil {
 		return out, true, fmt.Errorf("read session: %w", err)
 	}
-	out.ETag = listETag(session, recorded.LastSeq, nil)
-	return out, true, nil
+	session.LastSeq = recorded.LastSeq
+	hidden, err := hiddenOf(ctx, s.store, session)
+	out.ETag = listETag(session, session.LastSeq, hidden)
+	return out, true, err
 }
 
 // begin compares the lists and replaces one by the other, until nobody recorded or erased anything in between.
@@ -204,7 +207,7 @@ func (s *Replacer) commit(ctx context.Context, c Erase, start store.ErasureStart
 
 // readBack adds what was recorded: ids that are known are passed over, and stand in no list.
 func (s *Replacer) readBack(
-	ctx context.Context, list *messageList, turn store.AppendParams, erased []memory.SeqRange, out *Replaced,
+	ctx context.Context, list *messageList, turn store.AppendParams, gone []memory.SeqRange, out *Replaced,
 ) error {
 	ours := map[string]bool{}
 	for _, m := range turn.Messages {
@@ -216,10 +219,16 @@ func (s *Replacer) readBack(
 			return fmt.Errorf("read messages: %w", err)
 		}
 		for _, m := range stored {
-			if m.TurnNo == list.session.LastTurnNo+1 && ours[m.ID] {
-				out.MessageIDs, out.LastSeq = append(out.MessageIDs, m.ID), m.Seq
-				delete(ours, m.ID)
+			if m.TurnNo != stored[0].TurnNo || !ours[m.ID] { // recorded since
+				continue
 			}
+			out.LastSeq = m.Seq
+			delete(ours, m.ID)
+			if m.Hidden {
+				gone = memory.WithSeq(gone, m.Seq)
+				continue
+			}
+			out.MessageIDs = append(out.MessageIDs, m.ID)
 		}
 	}
 	known := map[string]bool{}
@@ -227,7 +236,7 @@ func (s *Replacer) readBack(
 		known[m.ID] = !ours[m.ID]
 	}
 	out.Findings = store.KeptFindings(turn.Findings, known)
-	out.ETag = listETag(list.session, out.LastSeq, memory.Union(list.hidden, erased))
+	out.ETag = listETag(list.session, out.LastSeq, memory.Union(list.hidden, gone))
 	return nil
 }
 
