@@ -191,7 +191,7 @@ func TestReplaceMessages(t *testing.T) {
 		h.record(t, "s", user("1", "one"))
 		before := listed(h.visible(t))
 		_, err = h.ReplaceMessages(h.ctx, replacing("", user("2", "two"), user("", "")))
-		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "messages[1].text")
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "messages[1]")
 		if got := listed(h.visible(t)); !slices.Equal(got, before) {
 			t.Errorf("now %v", got)
 		}
