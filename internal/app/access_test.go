@@ -146,6 +146,7 @@ var walk = []struct{ method, request string }{
 	{"TenantService/SuspendTenant", `{"tenant": "nobody"}`},
 	{"TenantService/ResumeTenant", `{"tenant": "nobody"}`},
 	{"AuditService/ListAuditEntries", `{"page_size": 1000}`},
+	{"MemoryService/ReplaceMessages", `{"user_id": "$user", "session_id": "replaced", "messages": [{"role": "ROLE_USER", "text": "hi"}]}`},
 	{"MemoryService/PopMessages", `{"user_id": "$user", "session_id": "s", "count": 1}`},
 	{"MemoryService/DeleteMessages", `{"user_id": "$user", "session_id": "s", "message_ids": ["m1"]}`},
 	{"FactService/DeleteFact", `{"user_id": "$user", "fact_id": "$fact"}`},

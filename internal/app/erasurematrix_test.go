@@ -116,13 +116,14 @@ const (
 	beforeSeq   deletion = "messages before a seq"
 	allMessages deletion = "all messages"
 	thePopped   deletion = "the newest messages, popped"
+	theReplaced deletion = "the newest messages, replaced by none"
 	theSession  deletion = "the session"
 	wholeUser   deletion = "the user"
 	theFact     deletion = "the fact"
 	theSummary  deletion = "the summary"
 )
 
-var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary}
+var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary, theReplaced}
 
 // In which state what is deleted is.
 type state string
@@ -167,6 +168,9 @@ func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.i
 // keepsMessages reports whether the messages with the word are not deleted.
 func (c deletionCell) keepsMessages() bool { return c.what == theFact || c.what == theSummary }
 
+// freesIDs reports whether the ids of what is deleted may be recorded again in the same session.
+func (c deletionCell) freesIDs() bool { return c.what == thePopped || c.what == theReplaced }
+
 // brings reports whether what a door does is recording the words anew, as it must be possible after this deletion: in the user's new
 // life, in the session's new incarnation, or because popped ids are free.
 func (c deletionCell) brings(by door) bool {
@@ -174,7 +178,7 @@ func (c deletionCell) brings(by door) bool {
 	case doorRequest:
 		return c.what == theSession || c.what == wholeUser
 	case doorResend:
-		return c.what == theSession || c.what == wholeUser || c.what == thePopped
+		return c.what == theSession || c.what == wholeUser || c.freesIDs()
 	case doorSkip, doorOverwrite: // an import that is begun after the user was erased is a new life
 		return c.what == wholeUser
 	}
@@ -870,7 +874,7 @@ func (m *matrix) repeat(t *testing.T, c *told, r *memoryv1.RecordRequest) {
 	t.Helper()
 	got := must(m.last().Record(m.last().ctx, r))(t)
 	switch {
-	case c.brings(m.door) && c.what != thePopped && got.GetFirstSeq() != 1:
+	case c.brings(m.door) && !c.freesIDs() && got.GetFirstSeq() != 1:
 		t.Errorf("%s: the new life begins at %d", c, got.GetFirstSeq())
 	case !c.brings(m.door) && r.GetRequestId() == "" && len(got.GetDeduplicatedIds()) != len(r.GetMessages()):
 		t.Errorf("%s: of %d messages %v were known", c, len(r.GetMessages()), got.GetDeduplicatedIds())
@@ -937,7 +941,7 @@ func (m *matrix) stays(t *testing.T, c *told) {
 		if last := int(seqs[len(seqs)-1]); last < 8 {
 			kept = append(kept, c.requests[2].GetMessages()[0].GetText())
 		}
-	case thePopped:
+	case thePopped, theReplaced:
 		kept = append(kept, "I like walking.")
 	case theFact, theSummary:
 		kept = append(kept, "I like walking.", c.word())
@@ -1050,6 +1054,13 @@ func (m *matrix) delete(t *testing.T, c *told) {
 		r := must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: c.user(), SessionId: "s", Count: int32(int64(len(all)) - first + 1)}))(t)
 		if n := len(r.GetMessages()); n != len(all)-int(first)+1 || r.GetMessages()[0].GetId() != "m3" {
 			t.Errorf("%s: popped %d messages", c, n)
+		}
+		c.job = r.GetJob()
+		return
+	case theReplaced:
+		r := must(h.ReplaceMessages(h.ctx, &memoryv1.ReplaceMessagesRequest{UserId: c.user(), SessionId: "s", Messages: all[:first-1]}))(t)
+		if r.GetKept() != int32(first-1) {
+			t.Errorf("%s: %d messages were kept", c, r.GetKept())
 		}
 		c.job = r.GetJob()
 		return

@@ -216,12 +216,13 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.MemoryService_UpdateMessage_FullMethodName:  &memoryv1.UpdateMessageRequest{UserId: attacker, SessionId: "s1", Message: tagged, UpdateMask: maskOf("tags")},
 
 		// What would be gone is only counted, so that the other calls find it; the session that is popped is named by none of them.
-		memoryv1.MemoryService_DeleteMessages_FullMethodName: &memoryv1.DeleteMessagesRequest{UserId: attacker, SessionId: "s1", MessageIds: []string{"m1"}, ValidateOnly: true},
-		memoryv1.MemoryService_PopMessages_FullMethodName:    &memoryv1.PopMessagesRequest{UserId: attacker, SessionId: sessionsOf(0)[1], Count: 1},
-		memoryv1.MemoryService_DeleteSession_FullMethodName:  &memoryv1.DeleteSessionRequest{UserId: attacker, SessionId: "s1", ValidateOnly: true},
-		memoryv1.SummaryService_DeleteSummary_FullMethodName: &memoryv1.DeleteSummaryRequest{UserId: attacker, SessionId: "s1", ValidateOnly: true},
-		memoryv1.UserService_EraseUser_FullMethodName:        &memoryv1.EraseUserRequest{UserId: attacker, ValidateOnly: true},
-		memoryv1.WorkService_GetJob_FullMethodName:           &memoryv1.GetJobRequest{UserId: attacker, JobId: job},
+		memoryv1.MemoryService_DeleteMessages_FullMethodName:  &memoryv1.DeleteMessagesRequest{UserId: attacker, SessionId: "s1", MessageIds: []string{"m1"}, ValidateOnly: true},
+		memoryv1.MemoryService_ReplaceMessages_FullMethodName: &memoryv1.ReplaceMessagesRequest{UserId: attacker, SessionId: sessionsOf(0)[1]},
+		memoryv1.MemoryService_PopMessages_FullMethodName:     &memoryv1.PopMessagesRequest{UserId: attacker, SessionId: sessionsOf(0)[1], Count: 1},
+		memoryv1.MemoryService_DeleteSession_FullMethodName:   &memoryv1.DeleteSessionRequest{UserId: attacker, SessionId: "s1", ValidateOnly: true},
+		memoryv1.SummaryService_DeleteSummary_FullMethodName:  &memoryv1.DeleteSummaryRequest{UserId: attacker, SessionId: "s1", ValidateOnly: true},
+		memoryv1.UserService_EraseUser_FullMethodName:         &memoryv1.EraseUserRequest{UserId: attacker, ValidateOnly: true},
+		memoryv1.WorkService_GetJob_FullMethodName:            &memoryv1.GetJobRequest{UserId: attacker, JobId: job},
 
 		memoryv1.FactService_CreateFact_FullMethodName:        &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: attacker, Text: "Takes the ferry at the harbour"}},
 		memoryv1.FactService_GetFact_FullMethodName:           &memoryv1.GetFactRequest{UserId: attacker, FactId: fact},

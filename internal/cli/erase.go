@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -330,6 +331,68 @@ func (c *messagesPopCmd) Run(r *run) error {
 			}
 		},
 	})
+}
+
+type messagesReplaceCmd struct {
+	User    string `arg:"" help:"The user."`
+	Session string `arg:"" help:"The session; created when it does not exist."`
+	File    string `short:"f" placeholder:"PATH" help:"The messages as JSON, as strata record takes them; - or without it stdin."`
+	After   int64  `placeholder:"SEQ" help:"Messages up to this seq stay as they are."`
+	ETag    string `name:"etag" help:"Refuse where the list is not the one with this etag, which messages list --visible -o json prints."`
+	Profile string `help:"The policy profile of a new session."`
+	erasureFlags
+}
+
+// Help says more than the command's one line.
+func (messagesReplaceCmd) Help() string {
+	return "The longest beginning that the session has already, in this order, stays with its ids and all that was learnt from it. Other " +
+		"messages that contexts show are erased, with the facts that only they taught; the rest of the file is recorded. Hidden messages stay."
+}
+
+// Run replaces the messages.
+func (c *messagesReplaceCmd) Run(r *run) error {
+	if c.File == "" && r.env.StdinTerminal {
+		return usagef("give the messages as JSON by --file or stdin")
+	}
+	data, err := readInput(r.env, c.File)
+	if err != nil {
+		return usageError{err}
+	}
+	messages, err := parseMessages(bytes.NewReader(data))
+	if err != nil {
+		return usageError{err}
+	}
+	var reply *memoryv1.ReplaceMessagesResponse
+	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		reply, err = client.ReplaceMessages(ctx, &memoryv1.ReplaceMessagesRequest{
+			UserId: c.User, SessionId: c.Session, Messages: messages, Etag: c.ETag, AfterSeq: c.After, Profile: c.Profile,
+			RequestId: c.RequestID, Wait: c.wait(),
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) { r.printReplaced(w, reply) },
+		quiet: func(w io.Writer) {
+			for _, id := range reply.GetMessageIds() {
+				fmt.Fprintln(w, id)
+			}
+		},
+	})
+}
+
+func (r *run) printReplaced(w io.Writer, reply *memoryv1.ReplaceMessagesResponse) {
+	if reply.GetReplayed() {
+		fmt.Fprintln(w, "a call with this request id replaced the messages before: nothing was changed")
+		return
+	}
+	fmt.Fprintf(w, "%s stayed, %s erased, %s recorded\n", counted(int64(reply.GetKept()), "message"),
+		counted(reply.GetJob().GetErasure().GetMessages(), "message"), counted(reply.GetLastSeq()-reply.GetFirstSeq()+1, "message"))
+	if reply.GetJob() != nil {
+		r.printReceipt(w, reply.GetJob())
+	}
 }
 
 type jobsShowCmd struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,15 +15,16 @@ import (
 
 // messagesCmd groups the commands about messages.
 type messagesCmd struct {
-	List   messagesListCmd   `cmd:"" default:"withargs" help:"List a session's messages in order."`
-	Show   messagesShowCmd   `cmd:"" help:"Show a message whole."`
-	Hide   messagesHideCmd   `cmd:"" help:"Keep a message out of every context; it stays in the transcript."`
-	Unhide messagesUnhideCmd `cmd:"" help:"Have a message stand in contexts again."`
-	Pin    messagesPinCmd    `cmd:"" help:"Mark a message as one to keep, whatever the retention says."`
-	Unpin  messagesUnpinCmd  `cmd:"" help:"Pin a message no longer."`
-	Edit   messagesEditCmd   `cmd:"" aliases:"update" help:"Change a message's tags and metadata, and whether facts are learnt from it; its words are never rewritten."`
-	Delete messagesDeleteCmd `cmd:"" help:"Erase messages and what was made of them, for good."`
-	Pop    messagesPopCmd    `cmd:"" help:"Take the newest messages off a session and print them."`
+	List    messagesListCmd    `cmd:"" default:"withargs" help:"List a session's messages in order."`
+	Show    messagesShowCmd    `cmd:"" help:"Show a message whole."`
+	Hide    messagesHideCmd    `cmd:"" help:"Keep a message out of every context; it stays in the transcript."`
+	Unhide  messagesUnhideCmd  `cmd:"" help:"Have a message stand in contexts again."`
+	Pin     messagesPinCmd     `cmd:"" help:"Mark a message as one to keep, whatever the retention says."`
+	Unpin   messagesUnpinCmd   `cmd:"" help:"Pin a message no longer."`
+	Edit    messagesEditCmd    `cmd:"" aliases:"update" help:"Change a message's tags and metadata, and whether facts are learnt from it; its words are never rewritten."`
+	Delete  messagesDeleteCmd  `cmd:"" help:"Erase messages and what was made of them, for good."`
+	Pop     messagesPopCmd     `cmd:"" help:"Take the newest messages off a session and print them."`
+	Replace messagesReplaceCmd `cmd:"" help:"Make the messages of a session those of a file: what is the same stays, the rest is erased or recorded."`
 }
 
 type messagesListCmd struct {
@@ -30,6 +32,7 @@ type messagesListCmd struct {
 	Session  string `arg:"" help:"The session, or the beginning of its id."`
 	Limit    int    `default:"100" help:"The most messages to list; 0 for all."`
 	Newest   bool   `help:"Begin with the latest."`
+	Visible  bool   `help:"Without what contexts do not show: hidden messages and those before the context start."`
 	Original bool   `help:"With each message's original form (seen in JSON output)."`
 }
 
@@ -67,12 +70,13 @@ func (c *messagesListCmd) collect(ctx context.Context, client memoryv1.MemorySer
 		page, err := client.ListMessages(ctx, &memoryv1.ListMessagesRequest{
 			UserId: c.User, SessionId: c.Session, PageSize: pageSize(c.Limit, len(all.GetMessages()), maxPage),
 			PageToken: all.GetNextPageToken(), NewestFirst: c.Newest, IncludeOriginal: c.Original,
+			VisibleOnly: c.Visible,
 		})
 		if err != nil {
 			return err
 		}
 		all.Messages = append(all.Messages, page.GetMessages()...)
-		all.NextPageToken = page.GetNextPageToken()
+		all.NextPageToken, all.Etag = page.GetNextPageToken(), cmp.Or(all.GetEtag(), page.GetEtag())
 		if all.NextPageToken == "" || c.Limit > 0 && len(all.Messages) >= c.Limit {
 			return nil
 		}

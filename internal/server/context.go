@@ -60,16 +60,16 @@ func (s *memoryServer) addOriginals(ctx context.Context, ref memory.SessionRef, 
 	first, before := seqs[0], seqs[len(seqs)-1]+1
 	room := most - proto.Size(out)
 	for before > first {
-		page, _, err := s.sessions.Messages(ctx, store.MessageQuery{
+		page, err := s.sessions.Messages(ctx, service.MessagePage{MessageQuery: store.MessageQuery{
 			Ref: ref, After: first - 1, Before: before, NewestFirst: true, Limit: maxMessages, MaxBytes: maxReplyBytes, WithOriginal: true,
-		})
+		}})
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
+		if len(page.Messages) == 0 {
 			return nil // they were erased since
 		}
-		for _, stored := range page {
+		for _, stored := range page.Messages {
 			before = stored.Seq
 			p, m := messageProto(stored), recent[stored.Seq]
 			asRecorded := proto.Equal(&memoryv1.Message{Parts: m.GetParts()}, &memoryv1.Message{Parts: p.GetParts()})

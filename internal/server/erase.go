@@ -189,3 +189,48 @@ func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
 	}
 	return out
 }
+
+func (s *memoryServer) ReplaceMessages(
+	ctx context.Context, req *memoryv1.ReplaceMessagesRequest,
+) (*memoryv1.ReplaceMessagesResponse, error) {
+	params, err := replaceParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.replacer.Replace(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ReplaceMessagesResponse{
+		MessageIds: done.MessageIDs, Kept: int32(done.Kept), FirstSeq: done.FirstSeq, LastSeq: done.LastSeq, Etag: done.ETag,
+		Replayed: done.Replayed,
+	}
+	for _, f := range done.Findings {
+		out.Findings = append(out.Findings, findingProto(f))
+	}
+	if done.ID != "" {
+		out.Job = erasureProto(done.ErasureJob)
+	}
+	return out, nil
+}
+
+func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (service.ReplaceParams, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	p := service.ReplaceParams{
+		After: req.GetAfterSeq(), ETag: c.label("etag", req.GetEtag()),
+		Turn: service.RecordParams{
+			Ref: ref, RequestID: c.label("request_id", req.GetRequestId()),
+			Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
+			Extract:  extractModeFrom(c, "extract", req.GetExtract()), Profile: c.label("profile", req.GetProfile()),
+		},
+	}
+	p.Erase = service.Erase{
+		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: p.Turn.RequestID,
+		Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	if p.After < 0 {
+		c.fault("after_seq", "is %d; it must not be negative: give the seq of the last message that stays", p.After)
+	}
+	return p, c.err()
+}

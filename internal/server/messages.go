@@ -7,6 +7,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -28,11 +29,13 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	} else {
 		q.After = last
 	}
-	page, more, err := s.sessions.Messages(ctx, q)
+	page, err := s.sessions.Messages(ctx, service.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})
 	if err != nil {
 		return nil, err
 	}
-	return messagePage(req, page, more), nil
+	out := messagePage(req, page.Messages, page.More)
+	out.Etag = page.ETag
+	return out, nil
 }
 
 // messagePage returns a page that stays below the reply's limit; it holds at least one message.

@@ -17,6 +17,12 @@ type memoryServer struct {
 	search   messageSearcher
 	sessions sessions
 	eraser   messageEraser
+	replacer messageReplacer
+}
+
+// messageReplacer replaces the messages of sessions.
+type messageReplacer interface {
+	Replace(ctx context.Context, p service.ReplaceParams) (service.Replaced, error)
 }
 
 // recorder stores turns.
@@ -39,7 +45,7 @@ type sessions interface {
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 	ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error)
 	UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error)
-	Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error)
+	Messages(ctx context.Context, q service.MessagePage) (service.ListedMessages, error)
 	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
 }
 

@@ -102,7 +102,7 @@ func New(o Options) (*Server, error) {
 	api := early{s.grpc, g}
 	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
 		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
-		eraser: o.Services.Eraser,
+		eraser: o.Services.Eraser, replacer: o.Services.Replacer,
 	})
 	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
 	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})

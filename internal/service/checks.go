@@ -71,7 +71,7 @@ func rulesOf(p CheckParams, ofProfile *messagechecks.Set, counter tokens.Counter
 
 // check mends the messages of a turn by the checks of its session, or has the turn refused. What is removed is taken out of
 // the turn, and found again by its Findings. A message that is stored already was checked then.
-func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.AppendParams) error {
+func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.AppendParams, stored lookUp) error {
 	rules, err := s.checksOf(ctx, p)
 	if rules.Empty() || err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.Append
 	if err != nil {
 		return tooMuch(err)
 	}
-	known, err := s.knownOf(ctx, p, results)
+	known, err := knownOf(ctx, p, results, stored)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks
 }
 
 // knownOf are the ids among those in which something was found that are stored already.
-func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []messagechecks.Result) (map[string]bool, error) {
+func knownOf(ctx context.Context, p RecordParams, results []messagechecks.Result, look lookUp) (map[string]bool, error) {
 	var ids []string
 	for i, r := range results {
 		if id := p.Messages[i].ID; id != "" && len(r.Findings) > 0 {
@@ -150,7 +150,7 @@ func (s *Recorder) knownOf(ctx context.Context, p RecordParams, results []messag
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stored, err := s.store.KnownMessages(ctx, p.Ref, ids)
+	stored, err := look(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look up message ids: %w", err)
 	}

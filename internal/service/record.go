@@ -65,35 +65,10 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 	if err := s.policies.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
-	named := p.Profile
-	if err := s.nameProfile(ctx, &p); err != nil {
-		return Recorded{}, err
-	}
-	mask, err := s.secrets.masksOf(ctx, p)
+	turn, err := s.prepare(ctx, p, s.lookups(p.Ref))
 	if err != nil {
 		return Recorded{}, err
 	}
-	if mask == policy.MaskEverywhere {
-		p.Messages, p.StatePatch = secretscan.Remove(p.Messages, p.StatePatch) // before digests are made of them
-	}
-	turn, err := s.turn(ctx, p, named)
-	if err != nil {
-		return Recorded{}, err
-	}
-	if err := s.check(ctx, p, &turn); err != nil {
-		return Recorded{}, err
-	}
-	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
-		return Recorded{}, err
-	}
-	if mask == policy.MaskMemory {
-		markSecrets(turn.Messages)
-	}
-	odd, err := s.findings(ctx, p.Ref, turn.Messages)
-	if err != nil {
-		return Recorded{}, err
-	}
-	turn.Findings = append(turn.Findings, odd...)
 	result, err := s.append(ctx, turn)
 	if err != nil {
 		return Recorded{}, err
@@ -102,7 +77,53 @@ func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error)
 	if !result.Replayed && result.LastSeq >= result.FirstSeq {
 		s.runner.Nudge(p.Ref)
 	}
-	return Recorded{result, s.stepLimitReached(ctx, p, result.StepsSinceUser)}, nil
+	return Recorded{result, s.stepLimitReached(ctx, turn.Profile, p.Ref, result.StepsSinceUser)}, nil
+}
+
+// lookUp returns those of the ids that a session knows.
+type lookUp func(ctx context.Context, ids []string) ([]string, error)
+
+// lookups say what a session knows already.
+type lookups struct{ messages, calls lookUp }
+
+func (s *Recorder) lookups(ref memory.SessionRef) lookups {
+	return lookups{
+		messages: func(ctx context.Context, ids []string) ([]string, error) { return s.store.KnownMessages(ctx, ref, ids) },
+		calls: func(ctx context.Context, ids []string) ([]string, error) {
+			return s.store.KnownToolCalls(ctx, ref, ids)
+		},
+	}
+}
+
+// prepare decides all that is decided about a turn before it is written.
+func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (store.AppendParams, error) {
+	named := p.Profile
+	if err := s.nameProfile(ctx, &p); err != nil {
+		return store.AppendParams{}, err
+	}
+	mask, err := s.secrets.masksOf(ctx, p)
+	if err != nil {
+		return store.AppendParams{}, err
+	}
+	if mask == policy.MaskEverywhere {
+		p.Messages, p.StatePatch = secretscan.Remove(p.Messages, p.StatePatch) // before digests are made of them
+	}
+	turn, err := s.turn(ctx, p, named)
+	if err != nil {
+		return turn, err
+	}
+	if err := s.check(ctx, p, &turn, known.messages); err != nil {
+		return turn, err
+	}
+	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
+		return turn, err
+	}
+	if mask == policy.MaskMemory {
+		markSecrets(turn.Messages)
+	}
+	odd, err := findings(ctx, turn.Messages, known.calls)
+	turn.Findings = append(turn.Findings, odd...)
+	return turn, err
 }
 
 // nameProfile gives a call that names no profile the tenant's, which a new session then has.
@@ -135,12 +156,11 @@ func (s *Recorder) append(ctx context.Context, turn store.AppendParams) (store.A
 
 // stepLimitReached reports whether the steps are as many as the session's profile allows. The session is only read for
 // its profile where they are as many as any profile allows; a turn that is stored does not fail for it.
-func (s *Recorder) stepLimitReached(ctx context.Context, p RecordParams, steps int) bool {
+func (s *Recorder) stepLimitReached(ctx context.Context, profile string, ref memory.SessionRef, steps int) bool {
 	if least := s.policies.LeastStepLimit(); least == 0 || steps < least {
 		return false
 	}
-	profile := p.Profile
-	if session, err := s.store.Session(ctx, p.Ref); err == nil {
+	if session, err := s.store.Session(ctx, ref); err == nil {
 		profile = session.Profile
 	}
 	return steps >= s.policies.StepLimitOf(profile)
@@ -187,7 +207,7 @@ func (s *Recorder) complete(m memory.Message, extract memory.ExtractMode, now ti
 }
 
 // findings says what is odd about new messages: those that say nothing, and their tool calls and results.
-func (s *Recorder) findings(ctx context.Context, ref memory.SessionRef, messages []store.NewMessage) ([]memory.Finding, error) {
+func findings(ctx context.Context, messages []store.NewMessage, calls lookUp) ([]memory.Finding, error) {
 	var ids []string
 	var empty []memory.Finding
 	for _, m := range messages {
@@ -199,7 +219,7 @@ func (s *Recorder) findings(ctx context.Context, ref memory.SessionRef, messages
 	if len(ids) == 0 {
 		return empty, nil
 	}
-	known, err := s.store.KnownToolCalls(ctx, ref, ids)
+	known, err := calls(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look up tool calls: %w", err)
 	}

@@ -28,6 +28,7 @@ type Services struct {
 	Work          *Work
 	Maintenance   *Maintenance
 	Eraser        *Eraser
+	Replacer      *Replacer
 	Porter        *Porter
 }
 
@@ -124,7 +125,7 @@ func New(o Options) Services {
 		o.Tenancy = unlimited{}
 	}
 	maintenance := newMaintenance(o)
-	eraser := newEraser(o)
+	eraser, recorder := newEraser(o), newRecorder(o)
 	work := newWork(o, maintenance, eraser)
 	search := recall.New(recall.Options{
 		Store: o.Store, Messages: newMessageReader(o), Index: o.SearchIndex, Facts: o.Facts, Queries: o.Queries,
@@ -134,7 +135,7 @@ func New(o Options) Services {
 	})
 	summaries := newSummaryReader(o, work)
 	return Services{
-		Recorder: newRecorder(o), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
+		Recorder: recorder, Replacer: newReplacer(o, recorder, eraser), Contexts: newContextBuilder(o, search, summaries, work), Search: search,
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
 		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser, Porter: newPorter(o),

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,6 +24,20 @@ type Sessions struct {
 type sessionStore interface {
 	store.Sessions
 	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
+	hiddenReader
+}
+
+// MessagePage asks for a page of a session's messages.
+type MessagePage struct {
+	store.MessageQuery
+	VisibleOnly bool // only those that contexts may show
+}
+
+// ListedMessages are a page of messages.
+type ListedMessages struct {
+	Messages []memory.Message
+	More     bool   // whether others follow
+	ETag     string // of the list where it is of visible ones only: see Replacer
 }
 
 func newSessions(o Options) *Sessions {
@@ -113,32 +128,54 @@ func (s *Sessions) checkStart(ctx context.Context, u store.SessionUpdate) error 
 	return nil
 }
 
-// Messages returns a page of a session's messages without those that were erased; more says whether others may follow.
-func (s *Sessions) Messages(ctx context.Context, q store.MessageQuery) (page []memory.Message, more bool, err error) {
+// Messages returns a page of a session's messages without those that were erased.
+func (s *Sessions) Messages(ctx context.Context, q MessagePage) (page ListedMessages, err error) {
 	session, err := s.store.Session(ctx, q.Ref)
 	if err != nil {
-		return nil, false, fmt.Errorf("read session: %w", err)
+		return page, fmt.Errorf("read session: %w", err)
 	}
+	follow := func(seq int64) bool { return follows(q.MessageQuery, seq, session.LastSeq) }
+	if q.VisibleOnly {
+		hidden, err := hiddenOf(ctx, s.store, session)
+		if err != nil {
+			return page, err
+		}
+		page.ETag = listETag(session, session.LastSeq, hidden)
+		q.After, q.Before = max(q.After, session.ContextStart-1), min(cmp.Or(q.Before, session.LastSeq+1), session.LastSeq+1)
+		follow = func(seq int64) bool {
+			rest := memory.SeqRange{From: seq + 1, To: q.Before - 1}
+			if q.NewestFirst {
+				rest = memory.SeqRange{From: q.After + 1, To: seq - 1}
+			}
+			return len(rest.Without(hidden)) > 0
+		}
+	}
+	page.Messages, page.More, err = s.page(ctx, q, follow)
+	return page, err
+}
+
+// page reads until a page is full or nothing follows.
+func (s *Sessions) page(ctx context.Context, q MessagePage, follow func(seq int64) bool) (page []memory.Message, more bool, err error) {
 	limit := q.Limit
 	for {
-		read, err := s.reads.Messages(ctx, q)
+		read, err := s.reads.Messages(ctx, q.MessageQuery)
 		if err != nil {
 			return nil, false, fmt.Errorf("read messages: %w", err)
 		}
 		if len(read) == 0 {
 			return page, false, nil
 		}
-		for i, m := range read {
-			if m.Deleted {
+		for _, m := range read {
+			if m.Deleted || q.VisibleOnly && m.Hidden {
 				continue
 			}
 			if page = append(page, m); len(page) == limit {
-				return page, i < len(read)-1 || follows(q, m.Seq, session.LastSeq), nil
+				return page, follow(m.Seq), nil
 			}
 		}
 		last := read[len(read)-1].Seq
 		switch {
-		case !follows(q, last, session.LastSeq):
+		case !follow(last):
 			return page, false, nil
 		case len(page) > 0 && len(read) < q.Limit: // it is as large as a reply may be
 			return page, true, nil

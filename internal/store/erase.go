@@ -19,6 +19,11 @@ type Erasures interface {
 	// SESSION_NOT_FOUND, and with LAST_SEQ_MISMATCH where IfLastSeq is set and is not the session's last seq. Where it is set it must
 	// refuse with CONTENTION when one of Seqs was erased before, so that of two that take the same messages one gets them.
 	//
+	// A Turn must be recorded by the same write, as Append records it but for what a repeat of its request returns: either the messages
+	// of Seqs are erased and the Turn is stored, or neither is. With memory.FreeIDs its messages may have the ids of those that are
+	// erased. What Append refuses must be refused, with nothing erased; a Turn that Append would not store is passed over. An erasure that
+	// is begun again records nothing again. Until BeginErasure returns, others may see the Turn beside what it replaces.
+	//
 	// What it deleted itself is in the receipt of the erasure that it keeps, under memory.PrimaryStore.
 	//
 	// From its return on, whichever process asks:
@@ -79,6 +84,7 @@ type ErasureStart struct {
 	Seqs      []memory.SeqRange // of EraseMessages, ascending and apart
 	IfLastSeq *int64            // of EraseMessages; nil for any
 	IDs       memory.ErasedIDs
+	Turn      *AppendParams // of EraseMessages with IfLastSeq: what replaces the messages; without a RequestID; nil for nothing
 	Request   memory.KeyedHash
 	UserHash  memory.KeyedHash
 	Time      time.Time

@@ -158,6 +158,16 @@ func ETagMismatch(ref memory.SessionRef, expected, actual string) error {
 	}
 }
 
+// ListETagMismatch refuses to replace a list of messages that changed since it was read.
+func ListETagMismatch(ref memory.SessionRef) error {
+	return &memory.Error{
+		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
+		Message: "the messages of session " + ref.SessionID + " were changed since they were listed: list them again with visible_only, " +
+			"and replace that list by its etag",
+		Metadata: map[string]string{"session_id": ref.SessionID},
+	}
+}
+
 // UserETagMismatch refuses a change of a user who was changed meanwhile.
 func UserETagMismatch(ref memory.UserRef, expected, actual string) error {
 	return &memory.Error{

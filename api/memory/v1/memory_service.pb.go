@@ -1127,8 +1127,10 @@ type ListMessagesRequest struct {
 	NewestFirst bool `protobuf:"varint,5,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
 	// Whether to return each message's original.
 	IncludeOriginal bool `protobuf:"varint,6,opt,name=include_original,json=includeOriginal,proto3" json:"include_original,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether to leave out what contexts do not show: messages that are hidden, and those before the session's context_start_seq.
+	VisibleOnly   bool `protobuf:"varint,7,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListMessagesRequest) Reset() {
@@ -1203,6 +1205,13 @@ func (x *ListMessagesRequest) GetIncludeOriginal() bool {
 	return false
 }
 
+func (x *ListMessagesRequest) GetVisibleOnly() bool {
+	if x != nil {
+		return x.VisibleOnly
+	}
+	return false
+}
+
 // ListMessagesResponse is a page of messages.
 type ListMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1210,6 +1219,10 @@ type ListMessagesResponse struct {
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Changes with the list of the session's visible messages: when one is recorded, erased, hidden or shown again, or the
+	// context_start_seq changes. Of a list of several pages it is the first page's that counts: see ReplaceMessagesRequest. Only where
+	// visible_only asks for them.
+	Etag          string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1254,6 +1267,13 @@ func (x *ListMessagesResponse) GetMessages() []*Message {
 func (x *ListMessagesResponse) GetNextPageToken() string {
 	if x != nil {
 		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListMessagesResponse) GetEtag() string {
+	if x != nil {
+		return x.Etag
 	}
 	return ""
 }
@@ -2004,6 +2024,238 @@ func (x *PopMessagesResponse) GetReplayed() bool {
 	return false
 }
 
+// ReplaceMessagesRequest holds the messages that a session shall have.
+type ReplaceMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The user. Required.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The session, created when it does not exist and there are messages. Required.
+	SessionId string `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The messages in their order, at most 1,000 and 2 MiB in all; none to erase all visible ones. Checks of the session's profile
+	// apply to those that are recorded, as in Record.
+	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The etag of the list that they replace, of ListMessages with visible_only or of an earlier ReplaceMessages: where the list is another
+	// one by now the call is refused with ETAG_MISMATCH, ABORTED, and nothing is changed. Whatever is there is replaced when empty.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Messages up to this seq stay as they are, and messages has those behind them; of a session with more than a request may hold.
+	// 0 for none.
+	AfterSeq int64 `protobuf:"varint,5,opt,name=after_seq,json=afterSeq,proto3" json:"after_seq,omitempty"`
+	// The caller's id of this call, as DeleteMessagesRequest.request_id. A repeat changes nothing and returns no ids.
+	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// As RecordRequest.extract, for those that are recorded.
+	Extract ExtractMode `protobuf:"varint,7,opt,name=extract,proto3,enum=memory.v1.ExtractMode" json:"extract,omitempty"`
+	// The policy profile of a new session, as RecordRequest.profile.
+	Profile string `protobuf:"bytes,8,opt,name=profile,proto3" json:"profile,omitempty"`
+	// As DeleteMessagesRequest.wait.
+	Wait          *durationpb.Duration `protobuf:"bytes,9,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplaceMessagesRequest) Reset() {
+	*x = ReplaceMessagesRequest{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplaceMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplaceMessagesRequest) ProtoMessage() {}
+
+func (x *ReplaceMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplaceMessagesRequest.ProtoReflect.Descriptor instead.
+func (*ReplaceMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ReplaceMessagesRequest) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesRequest) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ReplaceMessagesRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesRequest) GetAfterSeq() int64 {
+	if x != nil {
+		return x.AfterSeq
+	}
+	return 0
+}
+
+func (x *ReplaceMessagesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesRequest) GetExtract() ExtractMode {
+	if x != nil {
+		return x.Extract
+	}
+	return ExtractMode_EXTRACT_MODE_UNSPECIFIED
+}
+
+func (x *ReplaceMessagesRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+// ReplaceMessagesResponse says what became of the list.
+type ReplaceMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ids of the session's visible messages behind after_seq, in their order; none of a repeated call. One that a check removed, or
+	// whose id a hidden message has or one that DeleteMessages erased, is not among them.
+	MessageIds []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	// How many of them, from the first, stayed.
+	Kept int32 `protobuf:"varint,2,opt,name=kept,proto3" json:"kept,omitempty"`
+	// The seq of the first message that was recorded; last_seq + 1 where none was.
+	FirstSeq int64 `protobuf:"varint,3,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	// The seq of the last message that was recorded, else the session's last.
+	LastSeq int64 `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// What is odd about those that were recorded.
+	Findings []*Finding `protobuf:"bytes,5,rep,name=findings,proto3" json:"findings,omitempty"`
+	// The etag of the list as it is now; empty of a repeated call.
+	Etag string `protobuf:"bytes,6,opt,name=etag,proto3" json:"etag,omitempty"`
+	// The job that deletes what is left of erased messages in the stores, with its receipt; not set where the session was new or the
+	// list was there already.
+	Job *Job `protobuf:"bytes,7,opt,name=job,proto3" json:"job,omitempty"`
+	// Whether an earlier call with the same request_id did it.
+	Replayed      bool `protobuf:"varint,8,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplaceMessagesResponse) Reset() {
+	*x = ReplaceMessagesResponse{}
+	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplaceMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplaceMessagesResponse) ProtoMessage() {}
+
+func (x *ReplaceMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplaceMessagesResponse.ProtoReflect.Descriptor instead.
+func (*ReplaceMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ReplaceMessagesResponse) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+func (x *ReplaceMessagesResponse) GetKept() int32 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *ReplaceMessagesResponse) GetFirstSeq() int64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *ReplaceMessagesResponse) GetLastSeq() int64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *ReplaceMessagesResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *ReplaceMessagesResponse) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *ReplaceMessagesResponse) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *ReplaceMessagesResponse) GetReplayed() bool {
+	if x != nil {
+		return x.Replayed
+	}
+	return false
+}
+
 // DeleteSessionRequest names a session to erase.
 type DeleteSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2024,7 +2276,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	mi := &file_memory_v1_memory_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2288,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_memory_service_proto_msgTypes[22]
+	mi := &file_memory_v1_memory_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2301,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{22}
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteSessionRequest) GetUserId() string {
@@ -2100,7 +2352,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	mi := &file_memory_v1_memory_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2364,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memory_v1_memory_service_proto_msgTypes[23]
+	mi := &file_memory_v1_memory_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2377,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{23}
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteSessionResponse) GetJob() *Job {
@@ -2239,7 +2491,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"E\n" +
 	"\x15UpdateSessionResponse\x12,\n" +
-	"\asession\x18\x01 \x01(\v2\x12.memory.v1.SessionR\asession\"\xd7\x01\n" +
+	"\asession\x18\x01 \x01(\v2\x12.memory.v1.SessionR\asession\"\xfa\x01\n" +
 	"\x13ListMessagesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -2248,10 +2500,12 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12!\n" +
 	"\fnewest_first\x18\x05 \x01(\bR\vnewestFirst\x12)\n" +
-	"\x10include_original\x18\x06 \x01(\bR\x0fincludeOriginal\"n\n" +
+	"\x10include_original\x18\x06 \x01(\bR\x0fincludeOriginal\x12!\n" +
+	"\fvisible_only\x18\a \x01(\bR\vvisibleOnly\"\x82\x01\n" +
 	"\x14ListMessagesResponse\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe0\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x12\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\"\xe0\x02\n" +
 	"\x15SearchMessagesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -2320,7 +2574,29 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x13PopMessagesResponse\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12 \n" +
 	"\x03job\x18\x02 \x01(\v2\x0e.memory.v1.JobR\x03job\x12\x1a\n" +
-	"\breplayed\x18\x03 \x01(\bR\breplayed\"\xc1\x01\n" +
+	"\breplayed\x18\x03 \x01(\bR\breplayed\"\xcb\x02\n" +
+	"\x16ReplaceMessagesRequest\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\tR\tsessionId\x12.\n" +
+	"\bmessages\x18\x03 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\x12\x1b\n" +
+	"\tafter_seq\x18\x05 \x01(\x03R\bafterSeq\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x06 \x01(\tR\trequestId\x120\n" +
+	"\aextract\x18\a \x01(\x0e2\x16.memory.v1.ExtractModeR\aextract\x12\x18\n" +
+	"\aprofile\x18\b \x01(\tR\aprofile\x12-\n" +
+	"\x04wait\x18\t \x01(\v2\x19.google.protobuf.DurationR\x04wait\"\x88\x02\n" +
+	"\x17ReplaceMessagesResponse\x12\x1f\n" +
+	"\vmessage_ids\x18\x01 \x03(\tR\n" +
+	"messageIds\x12\x12\n" +
+	"\x04kept\x18\x02 \x01(\x05R\x04kept\x12\x1b\n" +
+	"\tfirst_seq\x18\x03 \x01(\x03R\bfirstSeq\x12\x19\n" +
+	"\blast_seq\x18\x04 \x01(\x03R\alastSeq\x12.\n" +
+	"\bfindings\x18\x05 \x03(\v2\x12.memory.v1.FindingR\bfindings\x12\x12\n" +
+	"\x04etag\x18\x06 \x01(\tR\x04etag\x12 \n" +
+	"\x03job\x18\a \x01(\v2\x0e.memory.v1.JobR\x03job\x12\x1a\n" +
+	"\breplayed\x18\b \x01(\bR\breplayed\"\xc1\x01\n" +
 	"\x14DeleteSessionRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -2338,7 +2614,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
 	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
 	"\x12FINDING_KIND_CHECK\x10\x04\x12\x16\n" +
-	"\x12FINDING_KIND_EMPTY\x10\x052\xab\f\n" +
+	"\x12FINDING_KIND_EMPTY\x10\x052\xcd\r\n" +
 	"\rMemoryService\x12z\n" +
 	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/users/{user_id}/sessions/{session_id}:record\x12\x92\x01\n" +
 	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}:buildContext\x12|\n" +
@@ -2350,7 +2626,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x0eSearchMessages\x12 .memory.v1.SearchMessagesRequest\x1a!.memory.v1.SearchMessagesResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/users/{user_id}/messages:search\x12\xa4\x01\n" +
 	"\rUpdateMessage\x12\x1f.memory.v1.UpdateMessageRequest\x1a .memory.v1.UpdateMessageResponse\"P\x82\xd3\xe4\x93\x02J:\amessage2?/v1/users/{user_id}/sessions/{session_id}/messages/{message.id}\x12\x9b\x01\n" +
 	"\x0eDeleteMessages\x12 .memory.v1.DeleteMessagesRequest\x1a!.memory.v1.DeleteMessagesResponse\"D\x82\xd3\xe4\x93\x02>:\x01*\"9/v1/users/{user_id}/sessions/{session_id}/messages:delete\x12\x8f\x01\n" +
-	"\vPopMessages\x12\x1d.memory.v1.PopMessagesRequest\x1a\x1e.memory.v1.PopMessagesResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}/messages:pop\x12\x85\x01\n" +
+	"\vPopMessages\x12\x1d.memory.v1.PopMessagesRequest\x1a\x1e.memory.v1.PopMessagesResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}/messages:pop\x12\x9f\x01\n" +
+	"\x0fReplaceMessages\x12!.memory.v1.ReplaceMessagesRequest\x1a\".memory.v1.ReplaceMessagesResponse\"E\x82\xd3\xe4\x93\x02?:\x01*\":/v1/users/{user_id}/sessions/{session_id}/messages:replace\x12\x85\x01\n" +
 	"\rDeleteSession\x12\x1f.memory.v1.DeleteSessionRequest\x1a .memory.v1.DeleteSessionResponse\"1\x82\xd3\xe4\x93\x02+*)/v1/users/{user_id}/sessions/{session_id}B\x9c\x01\n" +
 	"\rcom.memory.v1B\x12MemoryServiceProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"
@@ -2368,134 +2645,143 @@ func file_memory_v1_memory_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memory_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memory_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_memory_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_memory_v1_memory_service_proto_goTypes = []any{
-	(FindingKind)(0),               // 0: memory.v1.FindingKind
-	(*RecordRequest)(nil),          // 1: memory.v1.RecordRequest
-	(*Finding)(nil),                // 2: memory.v1.Finding
-	(*RecordResponse)(nil),         // 3: memory.v1.RecordResponse
-	(*BuildContextRequest)(nil),    // 4: memory.v1.BuildContextRequest
-	(*BuildContextResponse)(nil),   // 5: memory.v1.BuildContextResponse
-	(*GetSessionRequest)(nil),      // 6: memory.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),     // 7: memory.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),    // 8: memory.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),   // 9: memory.v1.ListSessionsResponse
-	(*UpdateSessionRequest)(nil),   // 10: memory.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),  // 11: memory.v1.UpdateSessionResponse
-	(*ListMessagesRequest)(nil),    // 12: memory.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),   // 13: memory.v1.ListMessagesResponse
-	(*SearchMessagesRequest)(nil),  // 14: memory.v1.SearchMessagesRequest
-	(*MessageHit)(nil),             // 15: memory.v1.MessageHit
-	(*SearchMessagesResponse)(nil), // 16: memory.v1.SearchMessagesResponse
-	(*UpdateMessageRequest)(nil),   // 17: memory.v1.UpdateMessageRequest
-	(*UpdateMessageResponse)(nil),  // 18: memory.v1.UpdateMessageResponse
-	(*DeleteMessagesRequest)(nil),  // 19: memory.v1.DeleteMessagesRequest
-	(*DeleteMessagesResponse)(nil), // 20: memory.v1.DeleteMessagesResponse
-	(*PopMessagesRequest)(nil),     // 21: memory.v1.PopMessagesRequest
-	(*PopMessagesResponse)(nil),    // 22: memory.v1.PopMessagesResponse
-	(*DeleteSessionRequest)(nil),   // 23: memory.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),  // 24: memory.v1.DeleteSessionResponse
-	(*Message)(nil),                // 25: memory.v1.Message
-	(*structpb.Struct)(nil),        // 26: google.protobuf.Struct
-	(ExtractMode)(0),               // 27: memory.v1.ExtractMode
-	(*CheckFinding)(nil),           // 28: memory.v1.CheckFinding
-	(*ContextOverrides)(nil),       // 29: memory.v1.ContextOverrides
-	(Render)(0),                    // 30: memory.v1.Render
-	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
-	(*Freshness)(nil),              // 32: memory.v1.Freshness
-	(*Section)(nil),                // 33: memory.v1.Section
-	(*ContextUsage)(nil),           // 34: memory.v1.ContextUsage
-	(*Coverage)(nil),               // 35: memory.v1.Coverage
-	(*Watermarks)(nil),             // 36: memory.v1.Watermarks
-	(*Omission)(nil),               // 37: memory.v1.Omission
-	(*Degradation)(nil),            // 38: memory.v1.Degradation
-	(*Retrieval)(nil),              // 39: memory.v1.Retrieval
-	(*ClearedToolUse)(nil),         // 40: memory.v1.ClearedToolUse
-	(*StablePrefix)(nil),           // 41: memory.v1.StablePrefix
-	(*Session)(nil),                // 42: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),  // 43: google.protobuf.FieldMask
-	(*TextRange)(nil),              // 44: memory.v1.TextRange
-	(*Explanation)(nil),            // 45: memory.v1.Explanation
-	(*durationpb.Duration)(nil),    // 46: google.protobuf.Duration
-	(*Job)(nil),                    // 47: memory.v1.Job
-	(*ErasureExtent)(nil),          // 48: memory.v1.ErasureExtent
+	(FindingKind)(0),                // 0: memory.v1.FindingKind
+	(*RecordRequest)(nil),           // 1: memory.v1.RecordRequest
+	(*Finding)(nil),                 // 2: memory.v1.Finding
+	(*RecordResponse)(nil),          // 3: memory.v1.RecordResponse
+	(*BuildContextRequest)(nil),     // 4: memory.v1.BuildContextRequest
+	(*BuildContextResponse)(nil),    // 5: memory.v1.BuildContextResponse
+	(*GetSessionRequest)(nil),       // 6: memory.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),      // 7: memory.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),     // 8: memory.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),    // 9: memory.v1.ListSessionsResponse
+	(*UpdateSessionRequest)(nil),    // 10: memory.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),   // 11: memory.v1.UpdateSessionResponse
+	(*ListMessagesRequest)(nil),     // 12: memory.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),    // 13: memory.v1.ListMessagesResponse
+	(*SearchMessagesRequest)(nil),   // 14: memory.v1.SearchMessagesRequest
+	(*MessageHit)(nil),              // 15: memory.v1.MessageHit
+	(*SearchMessagesResponse)(nil),  // 16: memory.v1.SearchMessagesResponse
+	(*UpdateMessageRequest)(nil),    // 17: memory.v1.UpdateMessageRequest
+	(*UpdateMessageResponse)(nil),   // 18: memory.v1.UpdateMessageResponse
+	(*DeleteMessagesRequest)(nil),   // 19: memory.v1.DeleteMessagesRequest
+	(*DeleteMessagesResponse)(nil),  // 20: memory.v1.DeleteMessagesResponse
+	(*PopMessagesRequest)(nil),      // 21: memory.v1.PopMessagesRequest
+	(*PopMessagesResponse)(nil),     // 22: memory.v1.PopMessagesResponse
+	(*ReplaceMessagesRequest)(nil),  // 23: memory.v1.ReplaceMessagesRequest
+	(*ReplaceMessagesResponse)(nil), // 24: memory.v1.ReplaceMessagesResponse
+	(*DeleteSessionRequest)(nil),    // 25: memory.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),   // 26: memory.v1.DeleteSessionResponse
+	(*Message)(nil),                 // 27: memory.v1.Message
+	(*structpb.Struct)(nil),         // 28: google.protobuf.Struct
+	(ExtractMode)(0),                // 29: memory.v1.ExtractMode
+	(*CheckFinding)(nil),            // 30: memory.v1.CheckFinding
+	(*ContextOverrides)(nil),        // 31: memory.v1.ContextOverrides
+	(Render)(0),                     // 32: memory.v1.Render
+	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
+	(*Freshness)(nil),               // 34: memory.v1.Freshness
+	(*Section)(nil),                 // 35: memory.v1.Section
+	(*ContextUsage)(nil),            // 36: memory.v1.ContextUsage
+	(*Coverage)(nil),                // 37: memory.v1.Coverage
+	(*Watermarks)(nil),              // 38: memory.v1.Watermarks
+	(*Omission)(nil),                // 39: memory.v1.Omission
+	(*Degradation)(nil),             // 40: memory.v1.Degradation
+	(*Retrieval)(nil),               // 41: memory.v1.Retrieval
+	(*ClearedToolUse)(nil),          // 42: memory.v1.ClearedToolUse
+	(*StablePrefix)(nil),            // 43: memory.v1.StablePrefix
+	(*Session)(nil),                 // 44: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),   // 45: google.protobuf.FieldMask
+	(*TextRange)(nil),               // 46: memory.v1.TextRange
+	(*Explanation)(nil),             // 47: memory.v1.Explanation
+	(*durationpb.Duration)(nil),     // 48: google.protobuf.Duration
+	(*Job)(nil),                     // 49: memory.v1.Job
+	(*ErasureExtent)(nil),           // 50: memory.v1.ErasureExtent
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
-	25, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
-	26, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
-	27, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
+	27, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
+	28, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
+	29, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
 	0,  // 3: memory.v1.Finding.kind:type_name -> memory.v1.FindingKind
-	28, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
+	30, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
 	2,  // 5: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
-	25, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
-	29, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
-	30, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
-	31, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
-	32, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
-	26, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
-	33, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
-	34, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
-	35, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
-	36, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
-	37, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
-	38, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
-	31, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
-	39, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	40, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
-	41, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
-	42, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	42, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	42, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	43, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	42, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	25, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	31, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	31, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	31, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
-	25, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	44, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	45, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	27, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
+	31, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
+	32, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
+	33, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
+	34, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
+	28, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
+	35, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
+	36, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
+	37, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
+	38, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
+	39, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
+	40, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
+	33, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
+	41, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
+	42, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	43, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
+	44, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	44, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	44, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	45, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	44, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	27, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	33, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	33, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	33, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
+	27, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	46, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	47, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
 	15, // 34: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	38, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	25, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	43, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	25, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	46, // 39: memory.v1.DeleteMessagesRequest.wait:type_name -> google.protobuf.Duration
-	47, // 40: memory.v1.DeleteMessagesResponse.job:type_name -> memory.v1.Job
-	48, // 41: memory.v1.DeleteMessagesResponse.extent:type_name -> memory.v1.ErasureExtent
-	46, // 42: memory.v1.PopMessagesRequest.wait:type_name -> google.protobuf.Duration
-	25, // 43: memory.v1.PopMessagesResponse.messages:type_name -> memory.v1.Message
-	47, // 44: memory.v1.PopMessagesResponse.job:type_name -> memory.v1.Job
-	46, // 45: memory.v1.DeleteSessionRequest.wait:type_name -> google.protobuf.Duration
-	47, // 46: memory.v1.DeleteSessionResponse.job:type_name -> memory.v1.Job
-	48, // 47: memory.v1.DeleteSessionResponse.extent:type_name -> memory.v1.ErasureExtent
-	1,  // 48: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 49: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 50: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 51: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 52: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 53: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 54: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 55: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	19, // 56: memory.v1.MemoryService.DeleteMessages:input_type -> memory.v1.DeleteMessagesRequest
-	21, // 57: memory.v1.MemoryService.PopMessages:input_type -> memory.v1.PopMessagesRequest
-	23, // 58: memory.v1.MemoryService.DeleteSession:input_type -> memory.v1.DeleteSessionRequest
-	3,  // 59: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 60: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 61: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 62: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 63: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 64: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 65: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 66: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	20, // 67: memory.v1.MemoryService.DeleteMessages:output_type -> memory.v1.DeleteMessagesResponse
-	22, // 68: memory.v1.MemoryService.PopMessages:output_type -> memory.v1.PopMessagesResponse
-	24, // 69: memory.v1.MemoryService.DeleteSession:output_type -> memory.v1.DeleteSessionResponse
-	59, // [59:70] is the sub-list for method output_type
-	48, // [48:59] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	40, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	27, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	45, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	27, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	48, // 39: memory.v1.DeleteMessagesRequest.wait:type_name -> google.protobuf.Duration
+	49, // 40: memory.v1.DeleteMessagesResponse.job:type_name -> memory.v1.Job
+	50, // 41: memory.v1.DeleteMessagesResponse.extent:type_name -> memory.v1.ErasureExtent
+	48, // 42: memory.v1.PopMessagesRequest.wait:type_name -> google.protobuf.Duration
+	27, // 43: memory.v1.PopMessagesResponse.messages:type_name -> memory.v1.Message
+	49, // 44: memory.v1.PopMessagesResponse.job:type_name -> memory.v1.Job
+	27, // 45: memory.v1.ReplaceMessagesRequest.messages:type_name -> memory.v1.Message
+	29, // 46: memory.v1.ReplaceMessagesRequest.extract:type_name -> memory.v1.ExtractMode
+	48, // 47: memory.v1.ReplaceMessagesRequest.wait:type_name -> google.protobuf.Duration
+	2,  // 48: memory.v1.ReplaceMessagesResponse.findings:type_name -> memory.v1.Finding
+	49, // 49: memory.v1.ReplaceMessagesResponse.job:type_name -> memory.v1.Job
+	48, // 50: memory.v1.DeleteSessionRequest.wait:type_name -> google.protobuf.Duration
+	49, // 51: memory.v1.DeleteSessionResponse.job:type_name -> memory.v1.Job
+	50, // 52: memory.v1.DeleteSessionResponse.extent:type_name -> memory.v1.ErasureExtent
+	1,  // 53: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	4,  // 54: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	6,  // 55: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	8,  // 56: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	10, // 57: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	12, // 58: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	14, // 59: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	17, // 60: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	19, // 61: memory.v1.MemoryService.DeleteMessages:input_type -> memory.v1.DeleteMessagesRequest
+	21, // 62: memory.v1.MemoryService.PopMessages:input_type -> memory.v1.PopMessagesRequest
+	23, // 63: memory.v1.MemoryService.ReplaceMessages:input_type -> memory.v1.ReplaceMessagesRequest
+	25, // 64: memory.v1.MemoryService.DeleteSession:input_type -> memory.v1.DeleteSessionRequest
+	3,  // 65: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	5,  // 66: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	7,  // 67: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	9,  // 68: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	11, // 69: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	13, // 70: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	16, // 71: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	18, // 72: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	20, // 73: memory.v1.MemoryService.DeleteMessages:output_type -> memory.v1.DeleteMessagesResponse
+	22, // 74: memory.v1.MemoryService.PopMessages:output_type -> memory.v1.PopMessagesResponse
+	24, // 75: memory.v1.MemoryService.ReplaceMessages:output_type -> memory.v1.ReplaceMessagesResponse
+	26, // 76: memory.v1.MemoryService.DeleteSession:output_type -> memory.v1.DeleteSessionResponse
+	65, // [65:77] is the sub-list for method output_type
+	53, // [53:65] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
@@ -2516,7 +2802,7 @@ func file_memory_v1_memory_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_memory_service_proto_rawDesc), len(file_memory_v1_memory_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,17 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MemoryService_Record_FullMethodName         = "/memory.v1.MemoryService/Record"
-	MemoryService_BuildContext_FullMethodName   = "/memory.v1.MemoryService/BuildContext"
-	MemoryService_GetSession_FullMethodName     = "/memory.v1.MemoryService/GetSession"
-	MemoryService_ListSessions_FullMethodName   = "/memory.v1.MemoryService/ListSessions"
-	MemoryService_UpdateSession_FullMethodName  = "/memory.v1.MemoryService/UpdateSession"
-	MemoryService_ListMessages_FullMethodName   = "/memory.v1.MemoryService/ListMessages"
-	MemoryService_SearchMessages_FullMethodName = "/memory.v1.MemoryService/SearchMessages"
-	MemoryService_UpdateMessage_FullMethodName  = "/memory.v1.MemoryService/UpdateMessage"
-	MemoryService_DeleteMessages_FullMethodName = "/memory.v1.MemoryService/DeleteMessages"
-	MemoryService_PopMessages_FullMethodName    = "/memory.v1.MemoryService/PopMessages"
-	MemoryService_DeleteSession_FullMethodName  = "/memory.v1.MemoryService/DeleteSession"
+	MemoryService_Record_FullMethodName          = "/memory.v1.MemoryService/Record"
+	MemoryService_BuildContext_FullMethodName    = "/memory.v1.MemoryService/BuildContext"
+	MemoryService_GetSession_FullMethodName      = "/memory.v1.MemoryService/GetSession"
+	MemoryService_ListSessions_FullMethodName    = "/memory.v1.MemoryService/ListSessions"
+	MemoryService_UpdateSession_FullMethodName   = "/memory.v1.MemoryService/UpdateSession"
+	MemoryService_ListMessages_FullMethodName    = "/memory.v1.MemoryService/ListMessages"
+	MemoryService_SearchMessages_FullMethodName  = "/memory.v1.MemoryService/SearchMessages"
+	MemoryService_UpdateMessage_FullMethodName   = "/memory.v1.MemoryService/UpdateMessage"
+	MemoryService_DeleteMessages_FullMethodName  = "/memory.v1.MemoryService/DeleteMessages"
+	MemoryService_PopMessages_FullMethodName     = "/memory.v1.MemoryService/PopMessages"
+	MemoryService_ReplaceMessages_FullMethodName = "/memory.v1.MemoryService/ReplaceMessages"
+	MemoryService_DeleteSession_FullMethodName   = "/memory.v1.MemoryService/DeleteSession"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -71,6 +72,13 @@ type MemoryServiceClient interface {
 	// takes others. A tool call whose result is taken stays, and stands in no context. The ids may be recorded again, also with
 	// another body.
 	PopMessages(ctx context.Context, in *PopMessagesRequest, opts ...grpc.CallOption) (*PopMessagesResponse, error)
+	// ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+	// in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+	// made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+	// behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+	// same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+	// also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
+	ReplaceMessages(ctx context.Context, in *ReplaceMessagesRequest, opts ...grpc.CallOption) (*ReplaceMessagesResponse, error)
 	// DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
 	// The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
@@ -184,6 +192,16 @@ func (c *memoryServiceClient) PopMessages(ctx context.Context, in *PopMessagesRe
 	return out, nil
 }
 
+func (c *memoryServiceClient) ReplaceMessages(ctx context.Context, in *ReplaceMessagesRequest, opts ...grpc.CallOption) (*ReplaceMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplaceMessagesResponse)
+	err := c.cc.Invoke(ctx, MemoryService_ReplaceMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *memoryServiceClient) DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteSessionResponse)
@@ -233,6 +251,13 @@ type MemoryServiceServer interface {
 	// takes others. A tool call whose result is taken stays, and stands in no context. The ids may be recorded again, also with
 	// another body.
 	PopMessages(context.Context, *PopMessagesRequest) (*PopMessagesResponse, error)
+	// ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+	// in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+	// made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+	// behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+	// same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+	// also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
+	ReplaceMessages(context.Context, *ReplaceMessagesRequest) (*ReplaceMessagesResponse, error)
 	// DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
 	// The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
@@ -275,6 +300,9 @@ func (UnimplementedMemoryServiceServer) DeleteMessages(context.Context, *DeleteM
 }
 func (UnimplementedMemoryServiceServer) PopMessages(context.Context, *PopMessagesRequest) (*PopMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PopMessages not implemented")
+}
+func (UnimplementedMemoryServiceServer) ReplaceMessages(context.Context, *ReplaceMessagesRequest) (*ReplaceMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplaceMessages not implemented")
 }
 func (UnimplementedMemoryServiceServer) DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteSession not implemented")
@@ -480,6 +508,24 @@ func _MemoryService_PopMessages_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MemoryService_ReplaceMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplaceMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).ReplaceMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_ReplaceMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).ReplaceMessages(ctx, req.(*ReplaceMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MemoryService_DeleteSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteSessionRequest)
 	if err := dec(in); err != nil {
@@ -544,6 +590,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PopMessages",
 			Handler:    _MemoryService_PopMessages_Handler,
+		},
+		{
+			MethodName: "ReplaceMessages",
+			Handler:    _MemoryService_ReplaceMessages_Handler,
 		},
 		{
 			MethodName: "DeleteSession",

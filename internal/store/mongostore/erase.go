@@ -38,6 +38,7 @@ type erasureDoc struct {
 	ErasedID   []byte              `bson:"erased_id,omitempty"` // of a session: see store.ErasedSessionHash
 	FreeIDs    bool                `bson:"free_ids,omitempty"`
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
+	Turn       bson.Raw            `bson:"turn,omitempty"`  // stored as the Fence, in place of one without messages; gone once begun
 	Begun      bool                `bson:"begun"`           // all that BeginErasure promises is done
 	Rows       int64               `bson:"rows,omitempty"`  // that BeginErasure deleted; told by Receipt from the first UpdateErasure on
 	Pending    bool                `bson:"pending,omitempty"`
@@ -179,7 +180,11 @@ func (s *erasureStore) aim(ctx context.Context, d *erasureDoc, p store.ErasureSt
 		return store.Contention("a message was erased meanwhile")
 	}
 	d.Seqs = newRangeDocs(left)
-	return nil
+	if p.Turn == nil {
+		return nil
+	}
+	d.Turn, err = s.inTurns.replacing(ctx, *d, h, *p.Turn)
+	return err
 }
 
 // completeOthers begins erasures of the session's messages that were stored and not begun yet: which messages are left to erase is
@@ -230,6 +235,7 @@ func (s *erasureStore) complete(ctx context.Context, d erasureDoc) (erasureDoc, 
 	}
 	done := bson.D{
 		{Key: "$set", Value: eq("begun", true)},
+		{Key: "$unset", Value: eq("turn", "")},
 		{Key: "$inc", Value: eq("rows", rows)},
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -480,6 +486,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.quarantine, of},
 			{s.segments, of},
 			{s.searchIndexs, eq("_id", d.Scope)},
+			{s.erasures, slices.Concat(of, unbegunReplacement())},
 			{s.conversations, of},
 			{s.users, eq("_id", d.Scope)},
 		}
@@ -490,12 +497,16 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.turns, eq("_id", turnsOf(d.Session))},
 			{s.nodes, of},
 			{s.summaryRevisions, eq("_id", under(revised))},
+			{s.erasures, slices.Concat(of, unbegunReplacement())},
 			{s.conversations, eq("_id", d.Session)},
 		}
 	case memory.EraseMessages, memory.EraseSummary:
 	}
 	return nil
 }
+
+// unbegunReplacement selects erasures that hold messages which they were to record.
+func unbegunReplacement() bson.D { return eq("begun", false, "turn", eq("$exists", true)) }
 
 // under selects the keys that begin with the prefix, which ends with a slash.
 func under(prefix string) bson.D { return eq("$gt", prefix, "$lt", prefix[:len(prefix)-1]+"0") } // "0" follows "/"

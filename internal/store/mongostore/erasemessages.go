@@ -124,6 +124,12 @@ func (s *turnEraser) putFence(ctx context.Context, d erasureDoc, h head) (bool, 
 		ID: turnID(h.key, d.Fence), Scope: h.scope, Session: h.key, Turn: d.Fence, FirstSeq: h.lastSeq + 1, LastSeq: h.lastSeq,
 		RecordTime: max(d.CreateTime, h.updateTime), StateRevision: h.stateRevision, Steps: h.steps, Erasure: d.ID,
 	}
+	if d.Turn != nil {
+		t = turnDoc{}
+		if err := bson.Unmarshal(d.Turn, &t); err != nil {
+			return false, fmt.Errorf("decode the turn of an erasure: %w", err)
+		}
+	}
 	_, err := s.turns.InsertOne(ctx, t)
 	if mongo.IsDuplicateKeyError(err) {
 		return s.isFence(ctx, d)
@@ -138,6 +144,36 @@ func (s *turnEraser) putFence(ctx context.Context, d erasureDoc, h head) (bool, 
 	}
 	_, err = s.turns.DeleteOne(ctx, eq("_id", t.ID))
 	return false, s.failed("delete a turn of a session that is gone", err)
+}
+
+// replacing is the turn that is stored as the erasure's fence; nil where Append would store none. The ids of the erased messages
+// count as free in it.
+func (s *turnEraser) replacing(ctx context.Context, d erasureDoc, h head, p store.AppendParams) (bson.Raw, error) {
+	ids := make([]string, len(p.Messages))
+	for i := range p.Messages {
+		ids[i] = p.Messages[i].ID
+	}
+	held, err := s.heldIDs(ctx, h.hashKey, h.key, ids)
+	if err != nil {
+		return nil, err
+	}
+	seen, erased := newKnownSession(h), rangesOf(d.Seqs)
+	for id, of := range held {
+		seen.uses[id] = of.uses
+		switch {
+		case of.turn == "":
+		case d.FreeIDs && memory.Overlap(erased, memory.SeqRange{From: of.seq, To: of.seq}):
+			seen.uses[id]++
+		default:
+			seen.bodies[memory.KeyedHash(idHash(h.hashKey, id, of.uses))] = memory.KeyedHash(of.body)
+		}
+	}
+	st := seen.step(&call{p: p})
+	if st.err != nil || !st.stores() {
+		return nil, st.err
+	}
+	st.turn.Erasure = d.ID
+	return encodeTurn(st.turn)
 }
 
 // isFence reports whether the turn in the fence's place is the erasure's.

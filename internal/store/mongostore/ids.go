@@ -27,6 +27,7 @@ type heldID struct {
 	uses int    // how often it was recorded and erased, and is free again
 	turn string // of the message that has it now; "" when none has
 	at   int    // place of that message in its turn
+	seq  int64  // of that message
 	body []byte // keyed hash of its body
 }
 
@@ -39,7 +40,7 @@ func (s *core) heldIDs(ctx context.Context, key memory.HashKey, session memory.S
 			hashes[i] = idHash(key, id, held[id].uses)
 			asked[string(hashes[i])] = id
 		}
-		o := options.Find().SetProjection(eq("ids", 1, "messages.body_hash", 1, "messages.freed", 1))
+		o := options.Find().SetProjection(eq("ids", 1, "messages.body_hash", 1, "messages.freed", 1, "messages.seq", 1))
 		turns, err := readAll[turnDoc](ctx, s.turns, eq("session", session, "ids", bson.D{{Key: "$in", Value: hashes}}), o)
 		if err != nil {
 			return nil, s.failed("find ids", err)
@@ -54,7 +55,7 @@ func (s *core) heldIDs(ctx context.Context, key memory.HashKey, session memory.S
 					held[id] = heldID{uses: held[id].uses + 1}
 					ids = append(ids, id)
 				default:
-					held[id] = heldID{uses: held[id].uses, turn: t.ID, at: at, body: t.Messages[at].BodyHash}
+					held[id] = heldID{uses: held[id].uses, turn: t.ID, at: at, seq: t.Messages[at].Seq, body: t.Messages[at].BodyHash}
 				}
 			}
 		}

@@ -67,12 +67,24 @@ func (s *erasureStore) BeginErasure(ctx context.Context, p store.ErasureStart) (
 		if begun, err = takeTarget(c, p); err != nil {
 			return err
 		}
+		if err := s.record(c, p.Turn); err != nil {
+			return err
+		}
 		return insertErasure(c, begun)
 	})
 	if err != nil {
 		return memory.Erasure{}, err
 	}
 	return begun.Erasure, nil
+}
+
+// record stores the turn that replaces erased messages, if there is one.
+func (s *erasureStore) record(c *conn, turn *store.AppendParams) error {
+	if turn == nil {
+		return nil
+	}
+	_, err := (&turnWriter{c: c, p: *turn, keys: s.keys, now: micros(turn.Time)}).run()
+	return err
 }
 
 // takeTarget takes the target out of sight.

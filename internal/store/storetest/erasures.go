@@ -57,6 +57,7 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 	})
 	t.Run("an erasure must say what it is about, and keep no id that a caller gave", func(t *testing.T) { testErasureKept(t, open) })
 	t.Run("EraseMessages", func(t *testing.T) { testEraseMessages(t, open) })
+	t.Run("a Turn in place of messages", func(t *testing.T) { testReplacements(t, open) })
 	t.Run("EraseSummary", func(t *testing.T) { testEraseSummary(t, open) })
 	t.Run("EraseSession", func(t *testing.T) { testEraseSession(t, open) })
 	t.Run("EraseUser", func(t *testing.T) { testEraseUser(t, open) })

@@ -212,28 +212,32 @@ class UpdateSessionResponse(_message.Message):
     def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
-    __slots__ = ("user_id", "session_id", "page_size", "page_token", "newest_first", "include_original")
+    __slots__ = ("user_id", "session_id", "page_size", "page_token", "newest_first", "include_original", "visible_only")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ORIGINAL_FIELD_NUMBER: _ClassVar[int]
+    VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     session_id: str
     page_size: int
     page_token: str
     newest_first: bool
     include_original: bool
-    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., newest_first: bool = ..., include_original: bool = ...) -> None: ...
+    visible_only: bool
+    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., newest_first: bool = ..., include_original: bool = ..., visible_only: bool = ...) -> None: ...
 
 class ListMessagesResponse(_message.Message):
-    __slots__ = ("messages", "next_page_token")
+    __slots__ = ("messages", "next_page_token", "etag")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
     next_page_token: str
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    etag: str
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., etag: _Optional[str] = ...) -> None: ...
 
 class SearchMessagesRequest(_message.Message):
     __slots__ = ("user_id", "query", "session_ids", "start_time", "end_time", "page_size", "page_token", "explain", "as_of")
@@ -360,6 +364,48 @@ class PopMessagesResponse(_message.Message):
     job: _work_service_pb2.Job
     replayed: bool
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., job: _Optional[_Union[_work_service_pb2.Job, _Mapping]] = ..., replayed: bool = ...) -> None: ...
+
+class ReplaceMessagesRequest(_message.Message):
+    __slots__ = ("user_id", "session_id", "messages", "etag", "after_seq", "request_id", "extract", "profile", "wait")
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTRACT_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    user_id: str
+    session_id: str
+    messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.Message]
+    etag: str
+    after_seq: int
+    request_id: str
+    extract: _message_pb2.ExtractMode
+    profile: str
+    wait: _duration_pb2.Duration
+    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., etag: _Optional[str] = ..., after_seq: _Optional[int] = ..., request_id: _Optional[str] = ..., extract: _Optional[_Union[_message_pb2.ExtractMode, str]] = ..., profile: _Optional[str] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class ReplaceMessagesResponse(_message.Message):
+    __slots__ = ("message_ids", "kept", "first_seq", "last_seq", "findings", "etag", "job", "replayed")
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    kept: int
+    first_seq: int
+    last_seq: int
+    findings: _containers.RepeatedCompositeFieldContainer[Finding]
+    etag: str
+    job: _work_service_pb2.Job
+    replayed: bool
+    def __init__(self, message_ids: _Optional[_Iterable[str]] = ..., kept: _Optional[int] = ..., first_seq: _Optional[int] = ..., last_seq: _Optional[int] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., etag: _Optional[str] = ..., job: _Optional[_Union[_work_service_pb2.Job, _Mapping]] = ..., replayed: bool = ...) -> None: ...
 
 class DeleteSessionRequest(_message.Message):
     __slots__ = ("user_id", "session_id", "request_id", "wait", "validate_only")

@@ -90,6 +90,11 @@ class MemoryServiceStub(object):
                 request_serializer=memory_dot_v1_dot_memory__service__pb2.PopMessagesRequest.SerializeToString,
                 response_deserializer=memory_dot_v1_dot_memory__service__pb2.PopMessagesResponse.FromString,
                 _registered_method=True)
+        self.ReplaceMessages = channel.unary_unary(
+                '/memory.v1.MemoryService/ReplaceMessages',
+                request_serializer=memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesRequest.SerializeToString,
+                response_deserializer=memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesResponse.FromString,
+                _registered_method=True)
         self.DeleteSession = channel.unary_unary(
                 '/memory.v1.MemoryService/DeleteSession',
                 request_serializer=memory_dot_v1_dot_memory__service__pb2.DeleteSessionRequest.SerializeToString,
@@ -184,6 +189,18 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReplaceMessages(self, request, context):
+        """ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+        in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+        made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+        behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+        same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+        also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteSession(self, request, context):
         """DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
         The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
@@ -244,6 +261,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.PopMessages,
                     request_deserializer=memory_dot_v1_dot_memory__service__pb2.PopMessagesRequest.FromString,
                     response_serializer=memory_dot_v1_dot_memory__service__pb2.PopMessagesResponse.SerializeToString,
+            ),
+            'ReplaceMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplaceMessages,
+                    request_deserializer=memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesRequest.FromString,
+                    response_serializer=memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesResponse.SerializeToString,
             ),
             'DeleteSession': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteSession,
@@ -527,6 +549,33 @@ class MemoryService(object):
             '/memory.v1.MemoryService/PopMessages',
             memory_dot_v1_dot_memory__service__pb2.PopMessagesRequest.SerializeToString,
             memory_dot_v1_dot_memory__service__pb2.PopMessagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplaceMessages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memory.v1.MemoryService/ReplaceMessages',
+            memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesRequest.SerializeToString,
+            memory_dot_v1_dot_memory__service__pb2.ReplaceMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

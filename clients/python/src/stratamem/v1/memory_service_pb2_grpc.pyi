@@ -185,6 +185,22 @@ _MemoryServicePopMessagesType = typing_extensions.TypeVar(
     ],
 )
 
+_MemoryServiceReplaceMessagesType = typing_extensions.TypeVar(
+    '_MemoryServiceReplaceMessagesType',
+    grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+        stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+        stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+        stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
+    ],
+)
+
 _MemoryServiceDeleteSessionType = typing_extensions.TypeVar(
     '_MemoryServiceDeleteSessionType',
     grpc.UnaryUnaryMultiCallable[
@@ -201,7 +217,7 @@ _MemoryServiceDeleteSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceBuildContextType, _MemoryServiceGetSessionType, _MemoryServiceListSessionsType, _MemoryServiceUpdateSessionType, _MemoryServiceListMessagesType, _MemoryServiceSearchMessagesType, _MemoryServiceUpdateMessageType, _MemoryServiceDeleteMessagesType, _MemoryServicePopMessagesType, _MemoryServiceDeleteSessionType]):
+class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceBuildContextType, _MemoryServiceGetSessionType, _MemoryServiceListSessionsType, _MemoryServiceUpdateSessionType, _MemoryServiceListMessagesType, _MemoryServiceSearchMessagesType, _MemoryServiceUpdateMessageType, _MemoryServiceDeleteMessagesType, _MemoryServicePopMessagesType, _MemoryServiceReplaceMessagesType, _MemoryServiceDeleteSessionType]):
     """MemoryService records what an agent and its user say and builds the context of the next turn.
 
     User and session ids are opaque: 1 to 255 bytes of printable UTF-8, compared byte by byte. The tenant comes from
@@ -253,6 +269,10 @@ class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceB
             stratamem.v1.memory_service_pb2.PopMessagesResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
+            stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+            stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
             stratamem.v1.memory_service_pb2.DeleteSessionRequest,
             stratamem.v1.memory_service_pb2.DeleteSessionResponse,
         ],
@@ -299,6 +319,10 @@ class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceB
         grpc.aio.UnaryUnaryMultiCallable[
             stratamem.v1.memory_service_pb2.PopMessagesRequest,
             stratamem.v1.memory_service_pb2.PopMessagesResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+            stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
             stratamem.v1.memory_service_pb2.DeleteSessionRequest,
@@ -348,6 +372,15 @@ class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceB
     another body.
     """
 
+    ReplaceMessages: _MemoryServiceReplaceMessagesType
+    """ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+    in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+    made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+    behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+    same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+    also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
+    """
+
     DeleteSession: _MemoryServiceDeleteSessionType
     """DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
     The session_id is free at once: a session that is recorded under it begins at seq 1. NOT_FOUND if there is none.
@@ -393,6 +426,10 @@ MemoryServiceAsyncStub: typing_extensions.TypeAlias = MemoryServiceStub[
     grpc.aio.UnaryUnaryMultiCallable[
         stratamem.v1.memory_service_pb2.PopMessagesRequest,
         stratamem.v1.memory_service_pb2.PopMessagesResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+        stratamem.v1.memory_service_pb2.ReplaceMessagesResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
         stratamem.v1.memory_service_pb2.DeleteSessionRequest,
@@ -499,6 +536,20 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         """PopMessages erases exactly the newest messages of a session, as DeleteMessages does, and returns them. Of calls at once each
         takes others. A tool call whose result is taken stays, and stands in no context. The ids may be recorded again, also with
         another body.
+        """
+
+    @abc.abstractmethod
+    def ReplaceMessages(
+        self,
+        request: stratamem.v1.memory_service_pb2.ReplaceMessagesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[stratamem.v1.memory_service_pb2.ReplaceMessagesResponse, collections.abc.Awaitable[stratamem.v1.memory_service_pb2.ReplaceMessagesResponse]]:
+        """ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+        in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+        made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+        behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+        same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+        also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
         """
 
     @abc.abstractmethod

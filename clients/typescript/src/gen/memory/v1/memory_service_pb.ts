@@ -25,7 +25,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file memory/v1/memory_service.proto.
  */
 export const file_memory_v1_memory_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tZW1vcnkvdjEvbWVtb3J5X3NlcnZpY2UucHJvdG8SCW1lbW9yeS52MSKMAgoNUmVjb3JkUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIkCghtZXNzYWdlcxgEIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEiwKC3N0YXRlX3BhdGNoGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIeChFleHBlY3RlZF9sYXN0X3NlcRgGIAEoA0gAiAEBEicKB2V4dHJhY3QYByABKA4yFi5tZW1vcnkudjEuRXh0cmFjdE1vZGUSDwoHcHJvZmlsZRgIIAEoCUIUChJfZXhwZWN0ZWRfbGFzdF9zZXEifAoHRmluZGluZxISCgptZXNzYWdlX2lkGAEgASgJEiQKBGtpbmQYAiABKA4yFi5tZW1vcnkudjEuRmluZGluZ0tpbmQSDwoHY2FsbF9pZBgDIAEoCRImCgVjaGVjaxgEIAEoCzIXLm1lbW9yeS52MS5DaGVja0ZpbmRpbmci+wEKDlJlY29yZFJlc3BvbnNlEhMKC21lc3NhZ2VfaWRzGAEgAygJEhEKCWZpcnN0X3NlcRgCIAEoAxIQCghsYXN0X3NlcRgDIAEoAxIYChBkZWR1cGxpY2F0ZWRfaWRzGAQgAygJEhYKDnN0YXRlX3JldmlzaW9uGAUgASgDEhgKEHN0ZXBzX3NpbmNlX3VzZXIYBiABKAUSGgoSc3RlcF9saW1pdF9yZWFjaGVkGAogASgIEiQKCGZpbmRpbmdzGAcgAygLMhIubWVtb3J5LnYxLkZpbmRpbmcSDwoHdHVybl9ubxgIIAEoAxIQCghyZXBsYXllZBgJIAEoCCKMBAoTQnVpbGRDb250ZXh0UmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSIwoHcGVuZGluZxgEIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEhQKDGluc3RydWN0aW9ucxgFIAEoCRIPCgdwcm9maWxlGAYgASgJEi4KCW92ZXJyaWRlcxgHIAEoCzIbLm1lbW9yeS52MS5Db250ZXh0T3ZlcnJpZGVzEiEKBnJlbmRlchgIIAEoDjIRLm1lbW9yeS52MS5SZW5kZXISDQoFbW9kZWwYCSABKAkSHQoVcmVzZXJ2ZV9vdXRwdXRfdG9rZW5zGAogASgDEhoKEnRvb2xfc2NoZW1hX3Rva2VucxgLIAEoAxIpCgVhc19vZhgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHZXhwbGFpbhgNIAEoCBIjCgVmcmVzaBgOIAEoCzIULm1lbW9yeS52MS5GcmVzaG5lc3MSHQoVaW5zdHJ1Y3Rpb25zX3RlbXBsYXRlGA8gASgJEioKCXZhcmlhYmxlcxgQIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKdG9vbHNfanNvbhgRIAEoCRIYChBpbmNsdWRlX29yaWdpbmFsGBIgASgIIp8EChRCdWlsZENvbnRleHRSZXNwb25zZRIkCghzZWN0aW9ucxgBIAMoCzISLm1lbW9yeS52MS5TZWN0aW9uEhEKCXJlbmRlcmluZxgCIAEoCRImCgV1c2FnZRgDIAEoCzIXLm1lbW9yeS52MS5Db250ZXh0VXNhZ2USJQoIY292ZXJhZ2UYBCABKAsyEy5tZW1vcnkudjEuQ292ZXJhZ2USKQoKd2F0ZXJtYXJrcxgFIAEoCzIVLm1lbW9yeS52MS5XYXRlcm1hcmtzEiQKB29taXR0ZWQYBiADKAsyEy5tZW1vcnkudjEuT21pc3Npb24SKAoIZGVncmFkZWQYByADKAsyFi5tZW1vcnkudjEuRGVncmFkYXRpb24SGAoQc3RlcHNfc2luY2VfdXNlchgIIAEoBRIpCgVhc19vZhgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgKIAEoCRInCglyZXRyaWV2YWwYCyABKAsyFC5tZW1vcnkudjEuUmV0cmlldmFsEhoKEnN0ZXBfbGltaXRfcmVhY2hlZBgMIAEoCBIqCgdjbGVhcmVkGA0gAygLMhkubWVtb3J5LnYxLkNsZWFyZWRUb29sVXNlEhAKCGVtYmVkZGVyGA4gASgJEi4KDXN0YWJsZV9wcmVmaXgYDyABKAsyFy5tZW1vcnkudjEuU3RhYmxlUHJlZml4IjgKEUdldFNlc3Npb25SZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSI5ChJHZXRTZXNzaW9uUmVzcG9uc2USIwoHc2Vzc2lvbhgBIAEoCzISLm1lbW9yeS52MS5TZXNzaW9uIk0KE0xpc3RTZXNzaW9uc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIkCghzZXNzaW9ucxgBIAMoCzISLm1lbW9yeS52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJsChRVcGRhdGVTZXNzaW9uUmVxdWVzdBIjCgdzZXNzaW9uGAEgASgLMhIubWVtb3J5LnYxLlNlc3Npb24SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjwKFVVwZGF0ZVNlc3Npb25SZXNwb25zZRIjCgdzZXNzaW9uGAEgASgLMhIubWVtb3J5LnYxLlNlc3Npb24ikQEKE0xpc3RNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEhQKDG5ld2VzdF9maXJzdBgFIAEoCBIYChBpbmNsdWRlX29yaWdpbmFsGAYgASgIIlUKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEiQKCG1lc3NhZ2VzGAEgAygLMhIubWVtb3J5LnYxLk1lc3NhZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIo0CChVTZWFyY2hNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRINCgVxdWVyeRgCIAEoCRITCgtzZXNzaW9uX2lkcxgDIAMoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkSDwoHZXhwbGFpbhgIIAEoCBIpCgVhc19vZhgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAizAEKCk1lc3NhZ2VIaXQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIjCgdtZXNzYWdlGAIgASgLMhIubWVtb3J5LnYxLk1lc3NhZ2USDQoFc2NvcmUYAyABKAESDwoHc25pcHBldBgEIAEoCRIoCgpoaWdobGlnaHRzGAUgAygLMhQubWVtb3J5LnYxLlRleHRSYW5nZRIrCgtleHBsYW5hdGlvbhgGIAEoCzIWLm1lbW9yeS52MS5FeHBsYW5hdGlvbhIOCgZoaWRkZW4YByABKAgikgEKFlNlYXJjaE1lc3NhZ2VzUmVzcG9uc2USIwoEaGl0cxgBIAMoCzIVLm1lbW9yeS52MS5NZXNzYWdlSGl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIoCghkZWdyYWRlZBgDIAMoCzIWLm1lbW9yeS52MS5EZWdyYWRhdGlvbhIQCghlbWJlZGRlchgEIAEoCSKRAQoUVXBkYXRlTWVzc2FnZVJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEiMKB21lc3NhZ2UYAyABKAsyEi5tZW1vcnkudjEuTWVzc2FnZRIvCgt1cGRhdGVfbWFzaxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siPAoVVXBkYXRlTWVzc2FnZVJlc3BvbnNlEiMKB21lc3NhZ2UYASABKAsyEi5tZW1vcnkudjEuTWVzc2FnZSLWAQoVRGVsZXRlTWVzc2FnZXNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRITCgttZXNzYWdlX2lkcxgDIAMoCRIOCgZvbGRlc3QYBCABKAMSEgoKYmVmb3JlX3NlcRgFIAEoAxILCgNhbGwYBiABKAgSEgoKcmVxdWVzdF9pZBgHIAEoCRInCgR3YWl0GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYCSABKAgiXwoWRGVsZXRlTWVzc2FnZXNSZXNwb25zZRIbCgNqb2IYASABKAsyDi5tZW1vcnkudjEuSm9iEigKBmV4dGVudBgCIAEoCzIYLm1lbW9yeS52MS5FcmFzdXJlRXh0ZW50Ip8BChJQb3BNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWNvdW50GAMgASgFEhIKCnJlcXVlc3RfaWQYBCABKAkSGAoQaW5jbHVkZV9vcmlnaW5hbBgFIAEoCBInCgR3YWl0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uImoKE1BvcE1lc3NhZ2VzUmVzcG9uc2USJAoIbWVzc2FnZXMYASADKAsyEi5tZW1vcnkudjEuTWVzc2FnZRIbCgNqb2IYAiABKAsyDi5tZW1vcnkudjEuSm9iEhAKCHJlcGxheWVkGAMgASgIIo8BChREZWxldGVTZXNzaW9uUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRInCgR3YWl0GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYBSABKAgiXgoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLm1lbW9yeS52MS5Kb2ISKAoGZXh0ZW50GAIgASgLMhgubWVtb3J5LnYxLkVyYXN1cmVFeHRlbnQqywEKC0ZpbmRpbmdLaW5kEhwKGEZJTkRJTkdfS0lORF9VTlNQRUNJRklFRBAAEiMKH0ZJTkRJTkdfS0lORF9PUlBIQU5fVE9PTF9SRVNVTFQQARIkCiBGSU5ESU5HX0tJTkRfRFVQTElDQVRFX1RPT0xfQ0FMTBACEiMKH0ZJTkRJTkdfS0lORF9BUkdVTUVOVFNfTk9UX0pTT04QAxIWChJGSU5ESU5HX0tJTkRfQ0hFQ0sQBBIWChJGSU5ESU5HX0tJTkRfRU1QVFkQBTKrDAoNTWVtb3J5U2VydmljZRJ6CgZSZWNvcmQSGC5tZW1vcnkudjEuUmVjb3JkUmVxdWVzdBoZLm1lbW9yeS52MS5SZWNvcmRSZXNwb25zZSI7gtPkkwI1OgEqIjAvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfTpyZWNvcmQSkgEKDEJ1aWxkQ29udGV4dBIeLm1lbW9yeS52MS5CdWlsZENvbnRleHRSZXF1ZXN0Gh8ubWVtb3J5LnYxLkJ1aWxkQ29udGV4dFJlc3BvbnNlIkGC0+STAjs6ASoiNi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9OmJ1aWxkQ29udGV4dBJ8CgpHZXRTZXNzaW9uEhwubWVtb3J5LnYxLkdldFNlc3Npb25SZXF1ZXN0Gh0ubWVtb3J5LnYxLkdldFNlc3Npb25SZXNwb25zZSIxgtPkkwIrEikvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfRJ1CgxMaXN0U2Vzc2lvbnMSHi5tZW1vcnkudjEuTGlzdFNlc3Npb25zUmVxdWVzdBofLm1lbW9yeS52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIkgtPkkwIeEhwvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zEp4BCg1VcGRhdGVTZXNzaW9uEh8ubWVtb3J5LnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0GiAubWVtb3J5LnYxLlVwZGF0ZVNlc3Npb25SZXNwb25zZSJKgtPkkwJEOgdzZXNzaW9uMjkvdjEvdXNlcnMve3Nlc3Npb24udXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb24uc2Vzc2lvbl9pZH0SiwEKDExpc3RNZXNzYWdlcxIeLm1lbW9yeS52MS5MaXN0TWVzc2FnZXNSZXF1ZXN0Gh8ubWVtb3J5LnYxLkxpc3RNZXNzYWdlc1Jlc3BvbnNlIjqC0+STAjQSMi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9L21lc3NhZ2VzEoUBCg5TZWFyY2hNZXNzYWdlcxIgLm1lbW9yeS52MS5TZWFyY2hNZXNzYWdlc1JlcXVlc3QaIS5tZW1vcnkudjEuU2VhcmNoTWVzc2FnZXNSZXNwb25zZSIugtPkkwIoOgEqIiMvdjEvdXNlcnMve3VzZXJfaWR9L21lc3NhZ2VzOnNlYXJjaBKkAQoNVXBkYXRlTWVzc2FnZRIfLm1lbW9yeS52MS5VcGRhdGVNZXNzYWdlUmVxdWVzdBogLm1lbW9yeS52MS5VcGRhdGVNZXNzYWdlUmVzcG9uc2UiUILT5JMCSjoHbWVzc2FnZTI/L3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucy97c2Vzc2lvbl9pZH0vbWVzc2FnZXMve21lc3NhZ2UuaWR9EpsBCg5EZWxldGVNZXNzYWdlcxIgLm1lbW9yeS52MS5EZWxldGVNZXNzYWdlc1JlcXVlc3QaIS5tZW1vcnkudjEuRGVsZXRlTWVzc2FnZXNSZXNwb25zZSJEgtPkkwI+OgEqIjkvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfS9tZXNzYWdlczpkZWxldGUSjwEKC1BvcE1lc3NhZ2VzEh0ubWVtb3J5LnYxLlBvcE1lc3NhZ2VzUmVxdWVzdBoeLm1lbW9yeS52MS5Qb3BNZXNzYWdlc1Jlc3BvbnNlIkGC0+STAjs6ASoiNi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9L21lc3NhZ2VzOnBvcBKFAQoNRGVsZXRlU2Vzc2lvbhIfLm1lbW9yeS52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBogLm1lbW9yeS52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiMYLT5JMCKyopL3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucy97c2Vzc2lvbl9pZH1iBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memory_v1_check, file_memory_v1_context, file_memory_v1_message, file_memory_v1_policy, file_memory_v1_session, file_memory_v1_work_service]);
+  fileDesc("Ch5tZW1vcnkvdjEvbWVtb3J5X3NlcnZpY2UucHJvdG8SCW1lbW9yeS52MSKMAgoNUmVjb3JkUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIkCghtZXNzYWdlcxgEIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEiwKC3N0YXRlX3BhdGNoGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIeChFleHBlY3RlZF9sYXN0X3NlcRgGIAEoA0gAiAEBEicKB2V4dHJhY3QYByABKA4yFi5tZW1vcnkudjEuRXh0cmFjdE1vZGUSDwoHcHJvZmlsZRgIIAEoCUIUChJfZXhwZWN0ZWRfbGFzdF9zZXEifAoHRmluZGluZxISCgptZXNzYWdlX2lkGAEgASgJEiQKBGtpbmQYAiABKA4yFi5tZW1vcnkudjEuRmluZGluZ0tpbmQSDwoHY2FsbF9pZBgDIAEoCRImCgVjaGVjaxgEIAEoCzIXLm1lbW9yeS52MS5DaGVja0ZpbmRpbmci+wEKDlJlY29yZFJlc3BvbnNlEhMKC21lc3NhZ2VfaWRzGAEgAygJEhEKCWZpcnN0X3NlcRgCIAEoAxIQCghsYXN0X3NlcRgDIAEoAxIYChBkZWR1cGxpY2F0ZWRfaWRzGAQgAygJEhYKDnN0YXRlX3JldmlzaW9uGAUgASgDEhgKEHN0ZXBzX3NpbmNlX3VzZXIYBiABKAUSGgoSc3RlcF9saW1pdF9yZWFjaGVkGAogASgIEiQKCGZpbmRpbmdzGAcgAygLMhIubWVtb3J5LnYxLkZpbmRpbmcSDwoHdHVybl9ubxgIIAEoAxIQCghyZXBsYXllZBgJIAEoCCKMBAoTQnVpbGRDb250ZXh0UmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSDQoFcXVlcnkYAyABKAkSIwoHcGVuZGluZxgEIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEhQKDGluc3RydWN0aW9ucxgFIAEoCRIPCgdwcm9maWxlGAYgASgJEi4KCW92ZXJyaWRlcxgHIAEoCzIbLm1lbW9yeS52MS5Db250ZXh0T3ZlcnJpZGVzEiEKBnJlbmRlchgIIAEoDjIRLm1lbW9yeS52MS5SZW5kZXISDQoFbW9kZWwYCSABKAkSHQoVcmVzZXJ2ZV9vdXRwdXRfdG9rZW5zGAogASgDEhoKEnRvb2xfc2NoZW1hX3Rva2VucxgLIAEoAxIpCgVhc19vZhgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHZXhwbGFpbhgNIAEoCBIjCgVmcmVzaBgOIAEoCzIULm1lbW9yeS52MS5GcmVzaG5lc3MSHQoVaW5zdHJ1Y3Rpb25zX3RlbXBsYXRlGA8gASgJEioKCXZhcmlhYmxlcxgQIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKdG9vbHNfanNvbhgRIAEoCRIYChBpbmNsdWRlX29yaWdpbmFsGBIgASgIIp8EChRCdWlsZENvbnRleHRSZXNwb25zZRIkCghzZWN0aW9ucxgBIAMoCzISLm1lbW9yeS52MS5TZWN0aW9uEhEKCXJlbmRlcmluZxgCIAEoCRImCgV1c2FnZRgDIAEoCzIXLm1lbW9yeS52MS5Db250ZXh0VXNhZ2USJQoIY292ZXJhZ2UYBCABKAsyEy5tZW1vcnkudjEuQ292ZXJhZ2USKQoKd2F0ZXJtYXJrcxgFIAEoCzIVLm1lbW9yeS52MS5XYXRlcm1hcmtzEiQKB29taXR0ZWQYBiADKAsyEy5tZW1vcnkudjEuT21pc3Npb24SKAoIZGVncmFkZWQYByADKAsyFi5tZW1vcnkudjEuRGVncmFkYXRpb24SGAoQc3RlcHNfc2luY2VfdXNlchgIIAEoBRIpCgVhc19vZhgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEZXRhZxgKIAEoCRInCglyZXRyaWV2YWwYCyABKAsyFC5tZW1vcnkudjEuUmV0cmlldmFsEhoKEnN0ZXBfbGltaXRfcmVhY2hlZBgMIAEoCBIqCgdjbGVhcmVkGA0gAygLMhkubWVtb3J5LnYxLkNsZWFyZWRUb29sVXNlEhAKCGVtYmVkZGVyGA4gASgJEi4KDXN0YWJsZV9wcmVmaXgYDyABKAsyFy5tZW1vcnkudjEuU3RhYmxlUHJlZml4IjgKEUdldFNlc3Npb25SZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSI5ChJHZXRTZXNzaW9uUmVzcG9uc2USIwoHc2Vzc2lvbhgBIAEoCzISLm1lbW9yeS52MS5TZXNzaW9uIk0KE0xpc3RTZXNzaW9uc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIkCghzZXNzaW9ucxgBIAMoCzISLm1lbW9yeS52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJsChRVcGRhdGVTZXNzaW9uUmVxdWVzdBIjCgdzZXNzaW9uGAEgASgLMhIubWVtb3J5LnYxLlNlc3Npb24SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjwKFVVwZGF0ZVNlc3Npb25SZXNwb25zZRIjCgdzZXNzaW9uGAEgASgLMhIubWVtb3J5LnYxLlNlc3Npb24ipwEKE0xpc3RNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJEhQKDG5ld2VzdF9maXJzdBgFIAEoCBIYChBpbmNsdWRlX29yaWdpbmFsGAYgASgIEhQKDHZpc2libGVfb25seRgHIAEoCCJjChRMaXN0TWVzc2FnZXNSZXNwb25zZRIkCghtZXNzYWdlcxgBIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIMCgRldGFnGAMgASgJIo0CChVTZWFyY2hNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRINCgVxdWVyeRgCIAEoCRITCgtzZXNzaW9uX2lkcxgDIAMoCRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkSDwoHZXhwbGFpbhgIIAEoCBIpCgVhc19vZhgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAizAEKCk1lc3NhZ2VIaXQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIjCgdtZXNzYWdlGAIgASgLMhIubWVtb3J5LnYxLk1lc3NhZ2USDQoFc2NvcmUYAyABKAESDwoHc25pcHBldBgEIAEoCRIoCgpoaWdobGlnaHRzGAUgAygLMhQubWVtb3J5LnYxLlRleHRSYW5nZRIrCgtleHBsYW5hdGlvbhgGIAEoCzIWLm1lbW9yeS52MS5FeHBsYW5hdGlvbhIOCgZoaWRkZW4YByABKAgikgEKFlNlYXJjaE1lc3NhZ2VzUmVzcG9uc2USIwoEaGl0cxgBIAMoCzIVLm1lbW9yeS52MS5NZXNzYWdlSGl0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIoCghkZWdyYWRlZBgDIAMoCzIWLm1lbW9yeS52MS5EZWdyYWRhdGlvbhIQCghlbWJlZGRlchgEIAEoCSKRAQoUVXBkYXRlTWVzc2FnZVJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEiMKB21lc3NhZ2UYAyABKAsyEi5tZW1vcnkudjEuTWVzc2FnZRIvCgt1cGRhdGVfbWFzaxgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siPAoVVXBkYXRlTWVzc2FnZVJlc3BvbnNlEiMKB21lc3NhZ2UYASABKAsyEi5tZW1vcnkudjEuTWVzc2FnZSLWAQoVRGVsZXRlTWVzc2FnZXNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRITCgttZXNzYWdlX2lkcxgDIAMoCRIOCgZvbGRlc3QYBCABKAMSEgoKYmVmb3JlX3NlcRgFIAEoAxILCgNhbGwYBiABKAgSEgoKcmVxdWVzdF9pZBgHIAEoCRInCgR3YWl0GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYCSABKAgiXwoWRGVsZXRlTWVzc2FnZXNSZXNwb25zZRIbCgNqb2IYASABKAsyDi5tZW1vcnkudjEuSm9iEigKBmV4dGVudBgCIAEoCzIYLm1lbW9yeS52MS5FcmFzdXJlRXh0ZW50Ip8BChJQb3BNZXNzYWdlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEg0KBWNvdW50GAMgASgFEhIKCnJlcXVlc3RfaWQYBCABKAkSGAoQaW5jbHVkZV9vcmlnaW5hbBgFIAEoCBInCgR3YWl0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uImoKE1BvcE1lc3NhZ2VzUmVzcG9uc2USJAoIbWVzc2FnZXMYASADKAsyEi5tZW1vcnkudjEuTWVzc2FnZRIbCgNqb2IYAiABKAsyDi5tZW1vcnkudjEuSm9iEhAKCHJlcGxheWVkGAMgASgIIvsBChZSZXBsYWNlTWVzc2FnZXNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIkCghtZXNzYWdlcxgDIAMoCzISLm1lbW9yeS52MS5NZXNzYWdlEgwKBGV0YWcYBCABKAkSEQoJYWZ0ZXJfc2VxGAUgASgDEhIKCnJlcXVlc3RfaWQYBiABKAkSJwoHZXh0cmFjdBgHIAEoDjIWLm1lbW9yeS52MS5FeHRyYWN0TW9kZRIPCgdwcm9maWxlGAggASgJEicKBHdhaXQYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ixAEKF1JlcGxhY2VNZXNzYWdlc1Jlc3BvbnNlEhMKC21lc3NhZ2VfaWRzGAEgAygJEgwKBGtlcHQYAiABKAUSEQoJZmlyc3Rfc2VxGAMgASgDEhAKCGxhc3Rfc2VxGAQgASgDEiQKCGZpbmRpbmdzGAUgAygLMhIubWVtb3J5LnYxLkZpbmRpbmcSDAoEZXRhZxgGIAEoCRIbCgNqb2IYByABKAsyDi5tZW1vcnkudjEuSm9iEhAKCHJlcGxheWVkGAggASgIIo8BChREZWxldGVTZXNzaW9uUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRInCgR3YWl0GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDXZhbGlkYXRlX29ubHkYBSABKAgiXgoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEhsKA2pvYhgBIAEoCzIOLm1lbW9yeS52MS5Kb2ISKAoGZXh0ZW50GAIgASgLMhgubWVtb3J5LnYxLkVyYXN1cmVFeHRlbnQqywEKC0ZpbmRpbmdLaW5kEhwKGEZJTkRJTkdfS0lORF9VTlNQRUNJRklFRBAAEiMKH0ZJTkRJTkdfS0lORF9PUlBIQU5fVE9PTF9SRVNVTFQQARIkCiBGSU5ESU5HX0tJTkRfRFVQTElDQVRFX1RPT0xfQ0FMTBACEiMKH0ZJTkRJTkdfS0lORF9BUkdVTUVOVFNfTk9UX0pTT04QAxIWChJGSU5ESU5HX0tJTkRfQ0hFQ0sQBBIWChJGSU5ESU5HX0tJTkRfRU1QVFkQBTLNDQoNTWVtb3J5U2VydmljZRJ6CgZSZWNvcmQSGC5tZW1vcnkudjEuUmVjb3JkUmVxdWVzdBoZLm1lbW9yeS52MS5SZWNvcmRSZXNwb25zZSI7gtPkkwI1OgEqIjAvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfTpyZWNvcmQSkgEKDEJ1aWxkQ29udGV4dBIeLm1lbW9yeS52MS5CdWlsZENvbnRleHRSZXF1ZXN0Gh8ubWVtb3J5LnYxLkJ1aWxkQ29udGV4dFJlc3BvbnNlIkGC0+STAjs6ASoiNi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9OmJ1aWxkQ29udGV4dBJ8CgpHZXRTZXNzaW9uEhwubWVtb3J5LnYxLkdldFNlc3Npb25SZXF1ZXN0Gh0ubWVtb3J5LnYxLkdldFNlc3Npb25SZXNwb25zZSIxgtPkkwIrEikvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfRJ1CgxMaXN0U2Vzc2lvbnMSHi5tZW1vcnkudjEuTGlzdFNlc3Npb25zUmVxdWVzdBofLm1lbW9yeS52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIkgtPkkwIeEhwvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zEp4BCg1VcGRhdGVTZXNzaW9uEh8ubWVtb3J5LnYxLlVwZGF0ZVNlc3Npb25SZXF1ZXN0GiAubWVtb3J5LnYxLlVwZGF0ZVNlc3Npb25SZXNwb25zZSJKgtPkkwJEOgdzZXNzaW9uMjkvdjEvdXNlcnMve3Nlc3Npb24udXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb24uc2Vzc2lvbl9pZH0SiwEKDExpc3RNZXNzYWdlcxIeLm1lbW9yeS52MS5MaXN0TWVzc2FnZXNSZXF1ZXN0Gh8ubWVtb3J5LnYxLkxpc3RNZXNzYWdlc1Jlc3BvbnNlIjqC0+STAjQSMi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9L21lc3NhZ2VzEoUBCg5TZWFyY2hNZXNzYWdlcxIgLm1lbW9yeS52MS5TZWFyY2hNZXNzYWdlc1JlcXVlc3QaIS5tZW1vcnkudjEuU2VhcmNoTWVzc2FnZXNSZXNwb25zZSIugtPkkwIoOgEqIiMvdjEvdXNlcnMve3VzZXJfaWR9L21lc3NhZ2VzOnNlYXJjaBKkAQoNVXBkYXRlTWVzc2FnZRIfLm1lbW9yeS52MS5VcGRhdGVNZXNzYWdlUmVxdWVzdBogLm1lbW9yeS52MS5VcGRhdGVNZXNzYWdlUmVzcG9uc2UiUILT5JMCSjoHbWVzc2FnZTI/L3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucy97c2Vzc2lvbl9pZH0vbWVzc2FnZXMve21lc3NhZ2UuaWR9EpsBCg5EZWxldGVNZXNzYWdlcxIgLm1lbW9yeS52MS5EZWxldGVNZXNzYWdlc1JlcXVlc3QaIS5tZW1vcnkudjEuRGVsZXRlTWVzc2FnZXNSZXNwb25zZSJEgtPkkwI+OgEqIjkvdjEvdXNlcnMve3VzZXJfaWR9L3Nlc3Npb25zL3tzZXNzaW9uX2lkfS9tZXNzYWdlczpkZWxldGUSjwEKC1BvcE1lc3NhZ2VzEh0ubWVtb3J5LnYxLlBvcE1lc3NhZ2VzUmVxdWVzdBoeLm1lbW9yeS52MS5Qb3BNZXNzYWdlc1Jlc3BvbnNlIkGC0+STAjs6ASoiNi92MS91c2Vycy97dXNlcl9pZH0vc2Vzc2lvbnMve3Nlc3Npb25faWR9L21lc3NhZ2VzOnBvcBKfAQoPUmVwbGFjZU1lc3NhZ2VzEiEubWVtb3J5LnYxLlJlcGxhY2VNZXNzYWdlc1JlcXVlc3QaIi5tZW1vcnkudjEuUmVwbGFjZU1lc3NhZ2VzUmVzcG9uc2UiRYLT5JMCPzoBKiI6L3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucy97c2Vzc2lvbl9pZH0vbWVzc2FnZXM6cmVwbGFjZRKFAQoNRGVsZXRlU2Vzc2lvbhIfLm1lbW9yeS52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBogLm1lbW9yeS52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2UiMYLT5JMCKyopL3YxL3VzZXJzL3t1c2VyX2lkfS9zZXNzaW9ucy97c2Vzc2lvbl9pZH1iBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp, file_memory_v1_check, file_memory_v1_context, file_memory_v1_message, file_memory_v1_policy, file_memory_v1_session, file_memory_v1_work_service]);
 
 /**
  * RecordRequest is one turn. All of it is written, or nothing.
@@ -710,6 +710,13 @@ export type ListMessagesRequest = Message<"memory.v1.ListMessagesRequest"> & {
    * @generated from field: bool include_original = 6;
    */
   includeOriginal: boolean;
+
+  /**
+   * Whether to leave out what contexts do not show: messages that are hidden, and those before the session's context_start_seq.
+   *
+   * @generated from field: bool visible_only = 7;
+   */
+  visibleOnly: boolean;
 };
 
 /**
@@ -738,6 +745,15 @@ export type ListMessagesResponse = Message<"memory.v1.ListMessagesResponse"> & {
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Changes with the list of the session's visible messages: when one is recorded, erased, hidden or shown again, or the
+   * context_start_seq changes. Of a list of several pages it is the first page's that counts: see ReplaceMessagesRequest. Only where
+   * visible_only asks for them.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
 };
 
 /**
@@ -1197,6 +1213,158 @@ export const PopMessagesResponseSchema: GenMessage<PopMessagesResponse> = /*@__P
   messageDesc(file_memory_v1_memory_service, 21);
 
 /**
+ * ReplaceMessagesRequest holds the messages that a session shall have.
+ *
+ * @generated from message memory.v1.ReplaceMessagesRequest
+ */
+export type ReplaceMessagesRequest = Message<"memory.v1.ReplaceMessagesRequest"> & {
+  /**
+   * The user. Required.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * The session, created when it does not exist and there are messages. Required.
+   *
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * The messages in their order, at most 1,000 and 2 MiB in all; none to erase all visible ones. Checks of the session's profile
+   * apply to those that are recorded, as in Record.
+   *
+   * @generated from field: repeated memory.v1.Message messages = 3;
+   */
+  messages: Message$1[];
+
+  /**
+   * The etag of the list that they replace, of ListMessages with visible_only or of an earlier ReplaceMessages: where the list is another
+   * one by now the call is refused with ETAG_MISMATCH, ABORTED, and nothing is changed. Whatever is there is replaced when empty.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
+
+  /**
+   * Messages up to this seq stay as they are, and messages has those behind them; of a session with more than a request may hold.
+   * 0 for none.
+   *
+   * @generated from field: int64 after_seq = 5;
+   */
+  afterSeq: bigint;
+
+  /**
+   * The caller's id of this call, as DeleteMessagesRequest.request_id. A repeat changes nothing and returns no ids.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+
+  /**
+   * As RecordRequest.extract, for those that are recorded.
+   *
+   * @generated from field: memory.v1.ExtractMode extract = 7;
+   */
+  extract: ExtractMode;
+
+  /**
+   * The policy profile of a new session, as RecordRequest.profile.
+   *
+   * @generated from field: string profile = 8;
+   */
+  profile: string;
+
+  /**
+   * As DeleteMessagesRequest.wait.
+   *
+   * @generated from field: google.protobuf.Duration wait = 9;
+   */
+  wait?: Duration;
+};
+
+/**
+ * Describes the message memory.v1.ReplaceMessagesRequest.
+ * Use `create(ReplaceMessagesRequestSchema)` to create a new message.
+ */
+export const ReplaceMessagesRequestSchema: GenMessage<ReplaceMessagesRequest> = /*@__PURE__*/
+  messageDesc(file_memory_v1_memory_service, 22);
+
+/**
+ * ReplaceMessagesResponse says what became of the list.
+ *
+ * @generated from message memory.v1.ReplaceMessagesResponse
+ */
+export type ReplaceMessagesResponse = Message<"memory.v1.ReplaceMessagesResponse"> & {
+  /**
+   * The ids of the session's visible messages behind after_seq, in their order; none of a repeated call. One that a check removed, or
+   * whose id a hidden message has or one that DeleteMessages erased, is not among them.
+   *
+   * @generated from field: repeated string message_ids = 1;
+   */
+  messageIds: string[];
+
+  /**
+   * How many of them, from the first, stayed.
+   *
+   * @generated from field: int32 kept = 2;
+   */
+  kept: number;
+
+  /**
+   * The seq of the first message that was recorded; last_seq + 1 where none was.
+   *
+   * @generated from field: int64 first_seq = 3;
+   */
+  firstSeq: bigint;
+
+  /**
+   * The seq of the last message that was recorded, else the session's last.
+   *
+   * @generated from field: int64 last_seq = 4;
+   */
+  lastSeq: bigint;
+
+  /**
+   * What is odd about those that were recorded.
+   *
+   * @generated from field: repeated memory.v1.Finding findings = 5;
+   */
+  findings: Finding[];
+
+  /**
+   * The etag of the list as it is now; empty of a repeated call.
+   *
+   * @generated from field: string etag = 6;
+   */
+  etag: string;
+
+  /**
+   * The job that deletes what is left of erased messages in the stores, with its receipt; not set where the session was new or the
+   * list was there already.
+   *
+   * @generated from field: memory.v1.Job job = 7;
+   */
+  job?: Job;
+
+  /**
+   * Whether an earlier call with the same request_id did it.
+   *
+   * @generated from field: bool replayed = 8;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message memory.v1.ReplaceMessagesResponse.
+ * Use `create(ReplaceMessagesResponseSchema)` to create a new message.
+ */
+export const ReplaceMessagesResponseSchema: GenMessage<ReplaceMessagesResponse> = /*@__PURE__*/
+  messageDesc(file_memory_v1_memory_service, 23);
+
+/**
  * DeleteSessionRequest names a session to erase.
  *
  * @generated from message memory.v1.DeleteSessionRequest
@@ -1244,7 +1412,7 @@ export type DeleteSessionRequest = Message<"memory.v1.DeleteSessionRequest"> & {
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_memory_v1_memory_service, 22);
+  messageDesc(file_memory_v1_memory_service, 24);
 
 /**
  * DeleteSessionResponse says what was erased.
@@ -1272,7 +1440,7 @@ export type DeleteSessionResponse = Message<"memory.v1.DeleteSessionResponse"> &
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_memory_v1_memory_service, 23);
+  messageDesc(file_memory_v1_memory_service, 25);
 
 /**
  * FindingKind says what is odd about a recorded message.
@@ -1447,6 +1615,21 @@ export const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof PopMessagesRequestSchema;
     output: typeof PopMessagesResponseSchema;
+  },
+  /**
+   * ReplaceMessages makes the list of a session's visible messages, as ListMessages with visible_only has it, the one of the request,
+   * in one step. The longest beginning of it that the session has already, in this order, stays: with its ids, and with all that was
+   * made of it. What else the session has of visible messages is erased, as DeleteMessages does, and the rest of the request is recorded
+   * behind what stays, as Record does: a message that stands behind a new one is recorded anew, and learnt from again. Messages are the
+   * same where role, name and parts are, id and original where the request has them. The ids of what is erased may be recorded again,
+   * also by this call and with another body. Hidden messages stay as they are. A session that does not exist is created.
+   *
+   * @generated from rpc memory.v1.MemoryService.ReplaceMessages
+   */
+  replaceMessages: {
+    methodKind: "unary";
+    input: typeof ReplaceMessagesRequestSchema;
+    output: typeof ReplaceMessagesResponseSchema;
   },
   /**
    * DeleteSession erases a session with all that was made of its messages, as DeleteMessages does, its title, metadata and state.
