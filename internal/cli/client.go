@@ -103,7 +103,7 @@ func callOn[C any](r *run, newClient func(grpc.ClientConnInterface) C, f func(ct
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
 	return r.explained(f(ctx, newClient(server.Conn())))

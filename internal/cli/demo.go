@@ -137,7 +137,7 @@ func (d *demo) acts(cfg config.Config, acts ...func(context.Context) error) erro
 		if d.server, err = dial(server{address: a.Addr()}, ""); err != nil {
 			return err
 		}
-		defer d.server.Close()
+		defer func() { _ = d.server.Close() }()
 		for _, act := range acts {
 			if err := act(ctx); err != nil {
 				return d.explained(err)

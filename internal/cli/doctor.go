@@ -106,7 +106,7 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	if err != nil {
 		return []finding{named("server", failed(err.Error(), "name the server as host:port"))}
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
 	health := named("server", r.checkHealth(ctx, conn))

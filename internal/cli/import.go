@@ -76,7 +76,7 @@ func (c *importCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	job := &importJob{
 		run: r, client: server.Memory, skipBad: c.SkipBad,
 		importer: newImporter(), held: map[[sha256.Size]byte]int{}, progress: r.startProgress(sizeOf(in)),

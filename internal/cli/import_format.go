@@ -64,7 +64,7 @@ func (c *importCmd) runForeign(r *run) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	job := &foreignImport{run: r, messages: server.Memory, facts: server.Facts}
 	for _, s := range sessions {
 		if err := job.record(c.User, s); err != nil {

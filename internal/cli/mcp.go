@@ -25,7 +25,7 @@ func (c *mcpCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	defer api.Close()
+	defer func() { _ = api.Close() }()
 	server := mcpserver.New(r.env.version()).ForConnection(
 		mcpserver.Connection{UserID: c.User, SessionID: c.Session, ReadOnly: c.ReadOnly}, bounded{api.Conn(), r.Timeout},
 	)

@@ -35,7 +35,7 @@ func (c *usersExportCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	out, err := c.create(r.env)
 	if err != nil {
 		return usageError{err}
@@ -147,7 +147,7 @@ func (c *usersImportCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	reply, err := c.send(r, server, in)
 	if err != nil {
 		return err

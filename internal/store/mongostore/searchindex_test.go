@@ -232,7 +232,8 @@ func TestSegmentsToEmbedAreFoundBehindManifestsOfUsersWhoAreGone(t *testing.T) {
 	s := open(t, name)
 	for i := range 3 { // as a write leaves them that comes after the erasure
 		gone := bson.D{
-			{Key: "_id", Value: fmt.Sprintf("%032d", i)}, {Key: "rev", Value: 1},
+			{Key: "_id", Value: fmt.Sprintf("%032d", i)},
+			{Key: "rev", Value: 1},
 			{Key: "segments", Value: bson.A{bson.D{{Key: "no", Value: 1}, {Key: "embedding", Value: 0}}}},
 		}
 		if _, err := client(t).Database(name).Collection("lexicons").InsertOne(t.Context(), gone); err != nil {
