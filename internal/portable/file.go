@@ -71,6 +71,8 @@ func (t *Trailer) count(l Line) {
 		t.Messages += int64(len(l.Turn.Messages))
 	case l.Fact != nil:
 		t.Facts++
+	case l.Document != nil:
+		t.Documents++
 	}
 }
 

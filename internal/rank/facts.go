@@ -76,6 +76,16 @@ func (x *FactIndex) WithoutVector() int {
 	return n
 }
 
+// IDsWithoutVector are the current facts that have no vector here, in the order in which they were put.
+func (x *FactIndex) IDsWithoutVector() (ids []string) {
+	for i, row := range x.rows {
+		if row == none && x.traits[i].open {
+			ids = append(ids, x.facts[i].ID)
+		}
+	}
+	return ids
+}
+
 // Has reports whether the index holds a fact, superseded ones included.
 func (x *FactIndex) Has(id string) bool {
 	_, ok := x.numbers[id]
@@ -343,6 +353,8 @@ type FactQuery struct {
 	// Wishes is how many facts that say how the user wishes to be answered stand among the hits beside Core, whatever their
 	// significance. When it is 0, a wish is a fact like any other.
 	Wishes int
+	// Admits says by their ids which facts may be hits beside all other conditions; nil for all.
+	Admits func(id string) bool
 	// Fill is how many more facts stand among the hits though they were not found, as far as Limit has room.
 	Fill int
 }
@@ -676,7 +688,7 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 	a := arm{x: x}
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) {
+		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) && (q.Admits == nil || q.Admits(x.facts[n].ID)) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
@@ -699,7 +711,7 @@ func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []sc
 	x.addSimilar(q.Similar, s.cosines)
 	a := arm{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && !a.hopeless(float64(c)) && admits.fact(&x.traits[n]) {
+		if c > 0 && !a.hopeless(float64(c)) && admits.fact(&x.traits[n]) && (q.Admits == nil || q.Admits(x.facts[n].ID)) {
 			a.offer(scoredFact{int32(n), float64(c)})
 		}
 	}

@@ -84,6 +84,7 @@ func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUse
 	return in.SendAndClose(&memoryv1.ImportUserResponse{
 		User: userProto(imported.User), Sessions: imported.Sessions, Messages: imported.Messages, Facts: imported.Facts,
 		LeftSessions: imported.SessionsLeft, LeftFacts: imported.FactsLeft,
+		Documents: imported.Documents, LeftDocuments: imported.DocumentsLeft,
 	})
 }
 

@@ -107,8 +107,9 @@ func busy(what string) error {
 type Imported struct {
 	User                      memory.User
 	Sessions, Messages, Facts int64
-	// SessionsLeft and FactsLeft are those of the file that were left out.
-	SessionsLeft, FactsLeft int64
+	Documents                 int64
+	// SessionsLeft, FactsLeft and DocumentsLeft are those of the file that were left out.
+	SessionsLeft, FactsLeft, DocumentsLeft int64
 }
 
 // Import stores the user of a file; without a UserID the one of the file. Nobody is served any of it until all of it has come
@@ -160,7 +161,7 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 		return Imported{}, fmt.Errorf("import user: %w", err)
 	}
 	stored(r.Counts().Messages)
-	out := Imported{Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts}
+	out := Imported{Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts, Documents: r.Counts().Documents}
 	if out.User, err = s.store.User(ctx, user); err != nil {
 		return Imported{}, fmt.Errorf("read user: %w", err)
 	}

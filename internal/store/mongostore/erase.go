@@ -486,6 +486,8 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.factVectors, of},
 			{s.quarantine, of},
 			{s.segments, of},
+			{s.documents, keys},
+			{s.deletedDocuments, keys},
 			{s.searchIndexs, eq("_id", d.Scope)},
 			{s.conversations, of},
 			{s.users, eq("_id", d.Scope)},

@@ -56,6 +56,7 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	t.Run("Keys", func(t *testing.T) { testKeys(t, open) })
 	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })
 	t.Run("Audit", func(t *testing.T) { testAudit(t, open) })
+	t.Run("Documents", func(t *testing.T) { testDocuments(t, open) })
 	t.Run("Leases", func(t *testing.T) { testLeases(t, open) })
 	t.Run("Isolation", func(t *testing.T) { testIsolation(t, open) })
 	t.Run("Concurrency", func(t *testing.T) { testConcurrency(t, open, o.Writers) })
