@@ -28,7 +28,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -97,16 +97,17 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @
 lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
 	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
-generate: ## the Go code of proto/, into api/, the page of settings, and the licences of what is linked
+generate: ## the Go code of proto/, into api/, the page of settings, the assembly of inner products, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
 	go run -C tools/gen ./openapi ../../proto/openapi.examples.yaml <api/openapi.yaml >api/openapi.new
 	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
+	go generate ./internal/dot
 	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
 	@if git grep -nE '^(<<<<<<<|>>>>>>>) '; then echo "a merge left its marks"; exit 1; fi
-	@out="$$(gofmt -l bench client cmd docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@out="$$(gofmt -l bench client cmd deploy docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
 	@go run ./tools/licenses | diff -q - internal/licenses/THIRD_PARTY_NOTICES >/dev/null || \
 		{ echo "internal/licenses is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
@@ -205,26 +206,46 @@ figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for 
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
 	@if [ -n "$(LOCOMO_DIR)" ]; then $(MAKE) --no-print-directory locomo; else echo "SKIP recall: LOCOMO_DIR is not set"; fi
 
-proof: ## the long proofs: 300 kills under load and 12 at every seam, 300 replays, 10,000-case properties and 100,000 histories with policies, 100,000 hostile requests at each way in, five minutes of each fuzz target, two builds with equal bytes; with the three servers every outage, every hostile string, every cell of the deletion matrix, 20 kills of MongoDB; containers
+proof: proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release ## the long proofs, one part after the other: docs/operate/safety.md
+
+proof-crash: ## 300 kills under load and 12 at every point of background work, 300 replays of a conflict, a model's outage of ten minutes
 	$(MAKE) bench-crash CYCLES=300
 	$(MAKE) bench-seams SEAMS_HITS=12
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) bench-outage LENGTH=10m
+
+proof-load: ## the costliest calls for two minutes, 100,000 hostile requests at each way in, one user of 500,000 messages
 	$(MAKE) bench-overload BENCH_ARGS=-duration=2m
 	$(MAKE) bench-hostile REQUESTS=100000
 	$(MAKE) bench-large
+
+proof-properties: ## 10,000 cases of each property, 100,000 histories with policies, drawn anew each time
 	$(MAKE) property HISTORIES=100000 SEED=0
 	RAPID_CHECKS=10000 go test -count=1 -timeout=60m $(PROPERTIES)
-	$(MAKE) fuzz FUZZTIME=5m
-	$(MAKE) release-check
+
+proof-fuzz: ## four minutes of each fuzz target
+	$(MAKE) fuzz FUZZTIME=4m
+
+proof-servers: ## with the three servers: every outage, every hostile string, the figures, 20 kills of MongoDB; containers
 	$(MAKE) backends-up
-	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration
+	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration INTEGRATION_TIMEOUT=60m INTEGRATION_ARGS='-skip=TestDeletionMatrix'
 	$(MAKE) bench-tiers
 	$(MAKE) bench-reindex
 	$(MAKE) bench-hanging
 	$(MAKE) bench-replicas
 	$(MAKE) bench-mongokill
 	$(MAKE) test-containers
+
+proof-erasure: ## with the three servers: every cell of the deletion matrix
+	$(MAKE) backends-up
+	@$(TIERS) STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch go test -count=1 -timeout=60m -run=TestDeletionMatrix ./internal/app
+
+proof-release: ## two builds with equal bytes, the chart, dashboards and alerts
+	$(MAKE) release-check
+	$(MAKE) charts
+
+charts: ## the Helm chart by lint, schemas and the program's own settings; every query of dashboard and alerts over the metrics of a server that works
+	go test -C deploy/check -count=1 ./...
 
 docs: ## every command and program of the README and docs/, run as it stands there
 	STRATA_TEST_REQUIRE=docs go test -count=1 -timeout=20m -run=TestCommandsRun ./docs
@@ -247,6 +268,9 @@ OVER_SERVERS := ./internal/storecopy ./internal/app ./internal/cli
 other-packages: # what make test-integration does not run, by import path
 	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"
 
+INTEGRATION_ARGS    ?=
+INTEGRATION_TIMEOUT ?= 20m
+
 # Addresses in the environment come before those that backends-up wrote. STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch
 # turns the skip of a test whose server is not there into a failure. The drivers run under the race detector; of the packages
 # above them it has seen the same code in make race.
@@ -254,7 +278,7 @@ test-integration: ## the tests that want the three servers; see backends-up
 	@$(TIERS) export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then export CGO_ENABLED=1; race=-race; else \
 			echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; race=; fi; \
 		go test $$race -count=1 -timeout=20m ./internal/store/mongostore ./internal/store/milvusstore ./internal/store/elasticstore; \
-		go test -count=1 -timeout=20m $(OVER_SERVERS)
+		go test -count=1 -timeout=$(INTEGRATION_TIMEOUT) $(INTEGRATION_ARGS) $(OVER_SERVERS)
 
 test-containers: ## compose up, the main job, down, and the tests of integration/, in a Docker engine; builds stand-in images where none can be pulled
 	@tools/backends/containers.sh test

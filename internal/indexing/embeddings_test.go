@@ -157,13 +157,13 @@ func addFacts(t *testing.T, st *sqlitestore.Store, texts ...string) {
 // run runs until the condition holds.
 func (x embeddings) run(t *testing.T, until func() bool) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // far above what it takes
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- x.Run(ctx) }()
 	for !until() {
 		if ctx.Err() != nil {
-			t.Fatal("it did not come so far in 20 s")
+			t.Fatal("it did not come so far in two minutes")
 		}
 		x.Wake()
 		<-time.After(5 * time.Millisecond)

@@ -258,7 +258,7 @@ func waitIndexed(t *testing.T, s store.SearchIndex) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(2 * time.Minute) // far above what it takes
 	for len(searchIndex(t, s).Unindexed) > 0 {
 		select {
 		case <-tick.C:

@@ -54,6 +54,7 @@ type rig struct {
 func inBubble(t *testing.T, promise string, f func(*testing.T, *rig)) {
 	t.Helper()
 	t.Run(promise, func(t *testing.T) {
+		t.Parallel() // each has a data file of its own, and waits for the disk
 		synctest.Test(t, func(t *testing.T) {
 			f(t, newRig(t))
 		})

@@ -30,11 +30,8 @@ type FactIndex struct {
 	traits   []traits                    // what a search looks at of every fact, close together
 	size     int                         // live facts
 	length   int64                       // of all live facts
-	dim      int                         // of the vectors; 0 without any
-	matrix   []float32                   // a row for each vector: most facts may have theirs in a view
-	owners   []int32                     // by row: the number of its fact; none for a free row
-	rows     []int32                     // by number; none for a fact without a vector
-	free     []int32                     // rows
+	vectors  factVectors                 // most facts may have theirs in a view
+	rows     []int32                     // by number: the row of its vector; none for a fact without one
 	bytes    int64
 	scratch  sync.Pool // of *factScratch
 }
@@ -93,7 +90,7 @@ func (x *FactIndex) Has(id string) bool {
 }
 
 // Bytes is about how much memory the index takes.
-func (x *FactIndex) Bytes() int64 { return x.bytes + int64(len(x.matrix))*4 }
+func (x *FactIndex) Bytes() int64 { return x.bytes + x.vectors.bytes() }
 
 // All returns every fact, superseded ones included, by id.
 func (x *FactIndex) All() []memory.Fact {
@@ -127,7 +124,7 @@ func (x *FactIndex) Put(f memory.Fact) {
 	x.remove(n)
 	x.insert(f)
 	if row != none {
-		x.rows[x.numbers[f.ID]], x.owners[row] = row, x.numbers[f.ID]
+		x.rows[x.numbers[f.ID]], x.vectors.owners[row] = row, x.numbers[f.ID]
 	}
 }
 
@@ -226,40 +223,27 @@ func (x *FactIndex) SetVector(id string, v []float32) {
 	if !ok {
 		return
 	}
-	if len(v) != x.dim {
+	if len(v) != x.vectors.dim {
 		x.DropVectors()
-		x.dim = len(v)
+		x.vectors.dim = len(v)
 	}
-	copy(x.matrix[x.row(n)*x.dim:], v)
-}
-
-// row is the fact's row of the matrix, a new one when it has none.
-func (x *FactIndex) row(n int32) int {
-	if x.rows[n] != none {
-		return int(x.rows[n])
+	if x.rows[n] == none {
+		x.rows[n] = x.vectors.addRow(n)
 	}
-	if last := len(x.free) - 1; last >= 0 {
-		x.rows[n], x.free = x.free[last], x.free[:last]
-	} else {
-		x.rows[n] = int32(len(x.owners))
-		x.owners = append(x.owners, none)
-		x.matrix = append(x.matrix, make([]float32, x.dim)...)
-	}
-	x.owners[x.rows[n]] = n
-	return int(x.rows[n])
+	x.vectors.set(x.rows[n], v)
 }
 
 // freeRow takes the fact's vector out, if it has one.
 func (x *FactIndex) freeRow(n int32) {
 	if row := x.rows[n]; row != none {
-		x.owners[row], x.rows[n] = none, none
-		x.free = append(x.free, row)
+		x.vectors.freeRow(row)
+		x.rows[n] = none
 	}
 }
 
 // DropVectors takes all vectors out: they are of another model, or a view has them.
 func (x *FactIndex) DropVectors() {
-	x.dim, x.matrix, x.owners, x.free = 0, nil, nil, nil
+	x.vectors = factVectors{}
 	for n := range x.rows {
 		x.rows[n] = none
 	}
@@ -418,7 +402,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	admits := x.filter(q)
 	found := map[int32][]FactArm{}
 	x.addLexical(q, admits, s, found)
-	dense := len(q.Vector) > 0 && (len(q.Vector) == x.dim || q.Similar != nil)
+	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	if dense {
 		near := x.nearest(q, admits, s)
 		addDense(near, found)
@@ -428,7 +412,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	inTimes := x.addTimes(q, admits, found)
 	var passed []factCandidate
 	for n := range found {
-		if dense && s.shares[n] == 0 && float64(s.cosines[n]) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
+		if dense && s.shares[n] == 0 && x.cosine(n, s) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
 			continue
 		}
 		relevance := x.relevance(&q, n, s, dense)
@@ -516,7 +500,7 @@ func (x *FactIndex) unasked(q FactQuery, admits factFilter, passed []bool) (core
 	for i := range x.traits {
 		t := &x.traits[i]
 		switch {
-		case passed[i] || !admits.fact(t):
+		case passed[i] || !admits.fact(x, int32(i)):
 		case t.wish && t.weight != pinned && q.Wishes > 0:
 			wishes = x.keepBest(wishes, int32(i), q.Wishes)
 		case t.weight == pinned || t.core && int(t.weight) >= q.CoreSignificance:
@@ -549,10 +533,11 @@ func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
 type factFilter struct {
 	exclude    int32  // the number of a session; -1 for none
 	categories uint64 // a bit for each that is admitted; 0 for all
+	ids        func(id string) bool
 }
 
 func (x *FactIndex) filter(q FactQuery) factFilter {
-	f := factFilter{exclude: -1}
+	f := factFilter{exclude: -1, ids: q.Admits}
 	if n, ok := x.sessions[q.Exclude]; ok && q.Exclude != "" {
 		f.exclude = n
 	}
@@ -562,14 +547,17 @@ func (x *FactIndex) filter(q FactQuery) factFilter {
 	return f
 }
 
-func (f factFilter) fact(t *traits) bool {
-	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0)
+func (f factFilter) fact(x *FactIndex, n int32) bool {
+	t := &x.traits[n]
+	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0) &&
+		(f.ids == nil || f.ids(x.facts[n].ID))
 }
 
 // factScratch is what one search works in, by fact number. Between searches all but cosines is zero.
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
+	query          steppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
 	passed         []bool
 }
@@ -688,7 +676,7 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 	a := arm{x: x}
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) && (q.Admits == nil || q.Admits(x.facts[n].ID)) {
+		if !a.hopeless(s.scores[n]) && admits.fact(x, n) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
@@ -702,21 +690,63 @@ func addDense(near []scoredFact, found map[int32][]FactArm) {
 	}
 }
 
-// nearest returns the facts with the highest cosines, the best first.
+// nearest returns the facts with the highest cosines, the best first. What a first pass over the upper halves of all numbers leaves
+// behind cannot be among them.
 func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []scoredFact {
 	clear(s.cosines[:len(x.facts)])
-	if len(q.Vector) == x.dim {
-		x.compareVectors(q.Vector, s.cosines)
+	s.query = steppedQuery{}
+	if len(q.Vector) == x.vectors.dim {
+		s.query = factQuery(q.Vector)
+		x.compareVectors(&s.query, s.cosines)
 	}
 	x.addSimilar(q.Similar, s.cosines)
+	least := x.leastNear(admits, s)
 	a := arm{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && !a.hopeless(float64(c)) && admits.fact(&x.traits[n]) && (q.Admits == nil || q.Admits(x.facts[n].ID)) {
-			a.offer(scoredFact{int32(n), float64(c)})
+		if !admits.fact(x, int32(n)) || float64(c)+x.slack(int32(n), s) < least {
+			continue
+		}
+		if c := x.cosine(int32(n), s); c > 0 && !a.hopeless(c) {
+			a.offer(scoredFact{int32(n), c})
 		}
 	}
 	slices.SortFunc(a.best, a.compare)
 	return a.best
+}
+
+// leastNear is a cosine that as many facts reach as an arm takes, whatever the first pass left out of theirs; 0 where fewer do.
+func (x *FactIndex) leastNear(admits factFilter, s *factScratch) float64 {
+	var counts [cosineSteps]int
+	for n, c := range s.cosines[:len(x.facts)] {
+		if c > 0 && admits.fact(x, int32(n)) {
+			counts[min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)]++
+		}
+	}
+	for step, found := cosineSteps-1, 0; step > 0; step-- {
+		if found += counts[step]; found >= factCandidates {
+			return float64(step) / cosineSteps
+		}
+	}
+	return 0
+}
+
+// cosineSteps is into how many steps cosines are divided to find the nearest.
+const cosineSteps = 4096
+
+// slack is by how much the cosine of the first pass can be wrong.
+func (x *FactIndex) slack(n int32, s *factScratch) float64 {
+	if row := x.rows[n]; row != none {
+		return x.vectors.slack(&s.query, row)
+	}
+	return 0
+}
+
+// cosine is that of a fact after nearest ran: of its vector here, else what the view responded, else 0.
+func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
+	if row := x.rows[n]; row != none && s.query.steps != nil {
+		return float64(x.vectors.cosine(&s.query, row))
+	}
+	return float64(s.cosines[n])
 }
 
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.
@@ -731,7 +761,7 @@ func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 // addMatched takes what a full-text view found as candidates.
 func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][]FactArm) {
 	for i, m := range q.Matched {
-		if n, ok := x.numbers[m.ID]; ok && admits.fact(&x.traits[n]) {
+		if n, ok := x.numbers[m.ID]; ok && admits.fact(x, n) {
 			found[n] = append(found[n], FactArm{Name: ArmElasticsearch, Rank: i + 1, Score: m.Score})
 		}
 	}
@@ -747,7 +777,7 @@ func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]F
 	for n := range x.facts {
 		began := x.facts[n].ValidFrom.UnixMilli()
 		fits := func(t namedTime) bool { return t.share(began) > 0 && t.share(began) != shareSoon }
-		if admits.fact(&x.traits[n]) && slices.ContainsFunc(times, fits) {
+		if admits.fact(x, int32(n)) && slices.ContainsFunc(times, fits) {
 			in = append(in, int32(n))
 		}
 	}
@@ -765,9 +795,9 @@ func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]F
 // minShare is for how many vectors another goroutine is worth its start.
 const minShare = 2000
 
-// compareVectors sets the cosines of the facts with a vector. The processors share them.
-func (x *FactIndex) compareVectors(query, cosines []float32) {
-	n := len(x.owners)
+// compareVectors sets what the first pass finds of the cosines of the facts with a vector. The processors share them.
+func (x *FactIndex) compareVectors(query *steppedQuery, cosines []float32) {
+	n := len(x.vectors.owners)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var others safegroup.Group
 	for from := share; from < n; from += share {
@@ -780,10 +810,10 @@ func (x *FactIndex) compareVectors(query, cosines []float32) {
 	safegroup.Must(others.Wait())
 }
 
-func (x *FactIndex) compareRows(query, cosines []float32, from, to int) {
+func (x *FactIndex) compareRows(query *steppedQuery, cosines []float32, from, to int) {
 	for row := from; row < to; row++ {
-		if owner := x.owners[row]; owner != none {
-			cosines[owner] = Dot(query, x.matrix[row*x.dim:(row+1)*x.dim])
+		if owner := x.vectors.owners[row]; owner != none {
+			cosines[owner] = x.vectors.likely(query, int32(row))
 		}
 	}
 }
@@ -798,7 +828,7 @@ func (x *FactIndex) relevance(q *FactQuery, n int32, s *factScratch, dense bool)
 	_, similar := q.Similar[x.facts[n].ID]
 	switch {
 	case similar || x.rows[n] != none:
-		cosine := min(max(float64(s.cosines[n]), 0), 1)
+		cosine := min(max(x.cosine(n, s), 0), 1)
 		if q.WithWords {
 			return withWords(s.shares[n], cosine)
 		}

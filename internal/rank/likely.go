@@ -88,7 +88,7 @@ const likelySteps = 4096
 func (r *ranking) offerLikely(v QueryVector) bool {
 	s := r.s
 	batches, more := r.likely(v)
-	q := packQuery(v.Values)
+	q := stepped(v.Values, messageSteps)
 	at, batch := 0, 0
 	for ; batch < len(batches); batch++ {
 		if r.stopped() {
@@ -113,7 +113,7 @@ const (
 )
 
 // offerRow offers the message of a row, and reports whether it is among the best so far.
-func (r *ranking) offerRow(q *packedQuery, row int32, unrelated float64) bool {
+func (r *ranking) offerRow(q *steppedQuery, row int32, unrelated float64) bool {
 	x := r.x
 	no := x.vectors.of[row]
 	m := &x.messages[no]

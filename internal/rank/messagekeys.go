@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 
+	"github.com/stratamem/strata/internal/dot"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -51,7 +52,7 @@ func (k MessageKeys) Changed(before MessageKeys) map[memory.Place]bool {
 // Of returns the keys of those of the places that have one.
 func (k MessageKeys) Of(wanted func(memory.Place) bool) []MessageKey {
 	var keys []MessageKey
-	room := make([]float32, rowBytes(k.x.vectors.dim))
+	room := make([]float32, dot.Padded(k.x.vectors.dim))
 	k.each(func(p memory.Place, s *session, at int) {
 		if !wanted(p) {
 			return

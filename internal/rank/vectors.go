@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/stratamem/strata/internal/dot"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 )
@@ -43,7 +44,7 @@ type MessageVector struct {
 type messageVectors struct {
 	version int // 0 without any vector
 	dim     int
-	chunks  [][]byte  // of rowsPerChunk rows each: no row is ever copied to make room for the next
+	chunks  [][]int8  // of rowsPerChunk rows each: no row is ever copied to make room for the next
 	units   []float32 // by row: 1 / the length of the vector
 	keys    []float32 // by row: 1 / the length of the key
 	signs   []uint64  // by row: of the key's numbers, as many words as signWords returns; see SearchVectors
@@ -122,9 +123,9 @@ func (t *messageVectors) set(m int32, v Vector) bool {
 }
 
 // countSizes adds what a row's numbers are, so many times.
-func (t *messageVectors) countSizes(row []byte, times int64) {
+func (t *messageVectors) countSizes(row []int8, times int64) {
 	for i := range t.sizes {
-		size := int64(rowValue(row[i]))
+		size := int64(row[i])
 		t.sizes[i] += times * max(size, -size)
 	}
 }
@@ -142,7 +143,7 @@ func (t *messageVectors) addRow(m int32) int32 {
 	return int32(no)
 }
 
-// squares adds up the squares of what pack keeps.
+// squares adds up the squares of what appendRow keeps.
 func squares(values []int8) (sum int64) {
 	for _, v := range values {
 		kept := int64(max(v, -math.MaxInt8))
@@ -152,8 +153,8 @@ func squares(values []int8) (sum int64) {
 }
 
 // row is a vector's values.
-func (t *messageVectors) row(no int32) []byte {
-	width := rowBytes(t.dim)
+func (t *messageVectors) row(no int32) []int8 {
+	width := dot.Padded(t.dim)
 	from := int(no%rowsPerChunk) * width
 	return t.chunks[no/rowsPerChunk][from : from+width]
 }
@@ -171,7 +172,7 @@ func (t *messageVectors) setKeys(s *session, messages []message) {
 	if len(t.units) == 0 {
 		return
 	}
-	key := make([]float32, rowBytes(t.dim))
+	key := make([]float32, dot.Padded(t.dim))
 	for at := s.from; at < s.to; at++ {
 		no := s.messages[at]
 		if row := t.rows[no]; row != none {
@@ -189,7 +190,7 @@ func (t *messageVectors) keyLength(s *session, at int, kind kindNo, room []float
 		weight := p.weight * t.units[p.row]
 		row := t.row(p.row)
 		for i := range room[:len(row)] {
-			room[i] += weight * float32(rowValue(row[i]))
+			room[i] += weight * float32(row[i])
 		}
 	}
 	return max(math.Sqrt(float64(Dot(room, room))), minKey)
@@ -328,10 +329,14 @@ func (r *ranking) matches() []Match {
 	return out
 }
 
+// messageSteps is into how many steps the largest component of a query is divided: more than those of a message's vector, and few
+// enough that no product overflows at any dimension (see dot.MostSteps).
+const messageSteps = 255
+
 // compareAll sets the cosine of each row with the query. The processors share them.
 func (r *ranking) compareAll(query []float32) {
 	t := &r.x.vectors
-	q := packQuery(query)
+	q := stepped(query, messageSteps)
 	n := len(t.units)
 	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var others safegroup.Group
@@ -345,7 +350,7 @@ func (r *ranking) compareAll(query []float32) {
 	safegroup.Must(others.Wait())
 }
 
-func (r *ranking) compareRows(q *packedQuery, from, to int) {
+func (r *ranking) compareRows(q *steppedQuery, from, to int) {
 	for row := from; row < to; row++ {
 		if row%rowsPerChunk == 0 && r.stopped() {
 			return
@@ -355,6 +360,6 @@ func (r *ranking) compareRows(q *packedQuery, from, to int) {
 }
 
 // cosine is that of a row's own vector with the query.
-func (t *messageVectors) cosine(q *packedQuery, row int32) float32 {
-	return float32(q.dot(t.row(row))) * q.unit * t.units[row]
+func (t *messageVectors) cosine(q *steppedQuery, row int32) float32 {
+	return float32(dot.Int8(t.row(row), q.steps)) * q.unit * t.units[row]
 }

@@ -13,8 +13,15 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		t.Skip("it computes on one goroutine: make test runs it")
 	}
 	for _, piece := range []string{"a.", "\n", ". ", "2026-11-20 ", "Mina ", "Aa, ", "5,", "김민지가 ", "세", "3만 ", "one hundred ", "I'll ", "“", "A1-"} {
-		small, large := read(strings.Repeat(piece, 4_000/len(piece))), read(strings.Repeat(piece, 32_000/len(piece)))
-		if large > 40*small+200*time.Millisecond {
+		slow := func() (small, large time.Duration, is bool) {
+			small, large = read(strings.Repeat(piece, 4_000/len(piece))), read(strings.Repeat(piece, 32_000/len(piece)))
+			return small, large, large > 40*small+200*time.Millisecond
+		}
+		small, large, isSlow := slow()
+		for try := 0; isSlow && try < 5; try++ { // what is too slow is so each time, also where others use the processor now and then
+			small, large, isSlow = slow()
+		}
+		if isSlow {
 			t.Errorf("8 times of %q take %v instead of %v", piece, large, small)
 		}
 	}

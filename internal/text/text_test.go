@@ -78,9 +78,14 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			small, large := strings.Repeat(unit, 10_000), strings.Repeat(unit, 160_000)
-			if a, b := analyse(small), analyse(large); b > 16*8*a+50*time.Millisecond {
-				t.Errorf("16 times the text took %v after %v", b, a)
+			a, b := analyse(small), analyse(large)
+			for range 10 { // what is too slow is so each time, also where others use the processor now and then
+				if b <= 16*8*a+50*time.Millisecond {
+					return
+				}
+				a, b = analyse(small), analyse(large)
 			}
+			t.Errorf("16 times the text took %v after %v", b, a)
 		})
 	}
 }

@@ -182,7 +182,7 @@ func TestAServerThatHangsIsLeftAtTheDeadlineAndNotAskedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := v.Search(ctx, store.TextSearch{Space: space, Scope: "u", Terms: []string{"x"}, Limit: 1})
-	if !errors.Is(err, context.DeadlineExceeded) || requests.Load() != 1 {
+	if !errors.Is(err, context.DeadlineExceeded) || requests.Load() > 1 { // none where the deadline passed before the server heard of it
 		t.Errorf("Search answered %v after %d requests", err, requests.Load())
 	}
 }

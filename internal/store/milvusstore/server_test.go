@@ -335,7 +335,7 @@ func TestOpenGivesUpInTime(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("the error is %v", err)
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 30*time.Second { // far above the deadline, also on a machine that does other work
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -81,6 +81,9 @@ func TestAConnectionStringThatCannotBeUsedIsRefusedWithoutItsPassword(t *testing
 	}
 }
 
+// notInTime is far above what a call takes that ends by its deadline, also on a machine that does other work.
+const notInTime = 20 * time.Second
+
 // A server that accepts and does not answer must not hold a call longer than the call has time.
 func TestAServerThatHangsHoldsNoCallBeyondItsDeadline(t *testing.T) {
 	p := newProxy(t, server(t))
@@ -109,7 +112,7 @@ func TestAServerThatHangsHoldsNoCallBeyondItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		began := time.Now()
 		err := call(ctx)
-		if took := time.Since(began); memory.ReasonOf(err) != memory.ReasonStoreUnavailable || took > 2*time.Second {
+		if took := time.Since(began); memory.ReasonOf(err) != memory.ReasonStoreUnavailable || took > notInTime {
 			t.Errorf("%s took %v and returned %v", name, took, err)
 		}
 		cancel()

@@ -29,40 +29,50 @@ type Turns interface {
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 }
 
-// Run runs the whole suite.
+// Run runs the whole suite, its parts side by side.
 func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	if o.Writers == 0 {
 		o.Writers = 16
 	}
 	turns := func(t *testing.T) Turns { return open(t) }
-	t.Run("Turns", func(t *testing.T) { testTurns(t, turns, o.Writers) })
-	t.Run("Append", func(t *testing.T) { testAppend(t, open) })
-	t.Run("Paging", func(t *testing.T) { testPaging(t, open) })
-	t.Run("Messages", func(t *testing.T) { testMessages(t, open); testEchoes(t, open) })
-	t.Run("Hidden", func(t *testing.T) { testHidden(t, open) })
-	t.Run("Sessions", func(t *testing.T) { testSessions(t, open) })
-	t.Run("SearchIndex", func(t *testing.T) { testSearchIndex(t, open) })
-	t.Run("Users", func(t *testing.T) { testUsers(t, open) })
-	t.Run("Work", func(t *testing.T) { testWork(t, open) })
-	t.Run("Journal", func(t *testing.T) { testJournal(t, open) })
-	t.Run("Facts", func(t *testing.T) { testFacts(t, open) })
-	t.Run("Vectors", func(t *testing.T) { testVectors(t, open) })
-	t.Run("Summaries", func(t *testing.T) { testSummaries(t, open); testCorrections(t, open) })
-	t.Run("Erasures", func(t *testing.T) { testErasures(t, open) })
-	t.Run("Feeds", func(t *testing.T) { testFeeds(t, open) })
-	t.Run("Imports", func(t *testing.T) { testImports(t, open) })
-	t.Run("Adoptions", func(t *testing.T) { testAdoptions(t, open) })
-	t.Run("Secrets", func(t *testing.T) { testSecrets(t, open) })
-	t.Run("Keys", func(t *testing.T) { testKeys(t, open) })
-	t.Run("Usage", func(t *testing.T) { testUsage(t, open) })
-	t.Run("Audit", func(t *testing.T) { testAudit(t, open) })
-	t.Run("Documents", func(t *testing.T) { testDocuments(t, open) })
-	t.Run("Leases", func(t *testing.T) { testLeases(t, open) })
-	t.Run("Isolation", func(t *testing.T) { testIsolation(t, open) })
-	t.Run("Concurrency", func(t *testing.T) { testConcurrency(t, open, o.Writers) })
-	t.Run("Model", func(t *testing.T) { testModel(t, open) })
-	t.Run("JournalModel", func(t *testing.T) { testJournalModel(t, open) })
-	t.Run("Context", func(t *testing.T) { testContext(t, open) })
+	for _, part := range []struct {
+		name string
+		test func(t *testing.T)
+	}{
+		{"Turns", func(t *testing.T) { testTurns(t, turns, o.Writers) }},
+		{"Append", func(t *testing.T) { testAppend(t, open) }},
+		{"Paging", func(t *testing.T) { testPaging(t, open) }},
+		{"Messages", func(t *testing.T) { testMessages(t, open); testEchoes(t, open) }},
+		{"Hidden", func(t *testing.T) { testHidden(t, open) }},
+		{"Sessions", func(t *testing.T) { testSessions(t, open) }},
+		{"SearchIndex", func(t *testing.T) { testSearchIndex(t, open) }},
+		{"Users", func(t *testing.T) { testUsers(t, open) }},
+		{"Work", func(t *testing.T) { testWork(t, open) }},
+		{"Journal", func(t *testing.T) { testJournal(t, open) }},
+		{"Facts", func(t *testing.T) { testFacts(t, open) }},
+		{"Vectors", func(t *testing.T) { testVectors(t, open) }},
+		{"Summaries", func(t *testing.T) { testSummaries(t, open); testCorrections(t, open) }},
+		{"Erasures", func(t *testing.T) { testErasures(t, open) }},
+		{"Feeds", func(t *testing.T) { testFeeds(t, open) }},
+		{"Imports", func(t *testing.T) { testImports(t, open) }},
+		{"Adoptions", func(t *testing.T) { testAdoptions(t, open) }},
+		{"Secrets", func(t *testing.T) { testSecrets(t, open) }},
+		{"Keys", func(t *testing.T) { testKeys(t, open) }},
+		{"Usage", func(t *testing.T) { testUsage(t, open) }},
+		{"Audit", func(t *testing.T) { testAudit(t, open) }},
+		{"Documents", func(t *testing.T) { testDocuments(t, open) }},
+		{"Leases", func(t *testing.T) { testLeases(t, open) }},
+		{"Isolation", func(t *testing.T) { testIsolation(t, open) }},
+		{"Concurrency", func(t *testing.T) { testConcurrency(t, open, o.Writers) }},
+		{"Model", func(t *testing.T) { testModel(t, open) }},
+		{"JournalModel", func(t *testing.T) { testJournalModel(t, open) }},
+		{"Context", func(t *testing.T) { testContext(t, open) }},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			t.Parallel() // a part opens stores of its own, and most of its time it waits for them
+			part.test(t)
+		})
+	}
 }
 
 // RunTurns runs the part of the suite that needs the contract of a turn alone, with two writers.
