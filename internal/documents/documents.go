@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,30 +67,44 @@ func (w *words) add(v any) {
 	}
 }
 
-// addAt adds the strings at a path: names, of which each may end with [*] for all entries of a list.
+// addAt adds the strings at a path: names, of which each may end with [*] for all entries of a list, or [0] for one.
 func (w *words) addAt(v any, path []string) {
 	if len(path) == 0 {
 		w.add(v)
 		return
 	}
-	name, all := strings.CutSuffix(path[0], "[*]")
+	name, entry, isList := strings.Cut(path[0], "[")
 	if name != "" {
 		object, _ := v.(map[string]any)
 		v = object[name]
 	}
-	if !all {
+	if !isList {
 		w.addAt(v, path[1:])
 		return
 	}
 	list, _ := v.([]any)
+	if entry = strings.TrimSuffix(entry, "]"); entry != "*" {
+		n, err := strconv.ParseUint(entry, 10, 16)
+		if err != nil || int(n) >= len(list) {
+			return
+		}
+		list = list[n : n+1]
+	}
 	for _, e := range list {
 		w.addAt(e, path[1:])
 	}
 }
 
-// IsPath reports whether a path names something.
+// IsPath reports whether a path names something: names with a dot between, each of which may end with [*] or a number in brackets.
 func IsPath(path string) bool {
-	return !slices.ContainsFunc(strings.Split(path, "."), func(step string) bool { return step == "" })
+	return !slices.ContainsFunc(strings.Split(path, "."), func(step string) bool {
+		name, entry, isList := strings.Cut(step, "[")
+		if name == "" || strings.Contains(name, "]") {
+			return true
+		}
+		_, err := strconv.ParseUint(strings.TrimSuffix(entry, "]"), 10, 16)
+		return isList && (!strings.HasSuffix(entry, "]") || err != nil && entry != "*]")
+	})
 }
 
 // Top are the members of an object that a filter can compare: strings, numbers and booleans, and nil for null.

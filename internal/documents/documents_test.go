@@ -18,6 +18,7 @@ func TestWords(t *testing.T) {
 		"all strings of a value, by names":     {nil, "Sencha, brewed cool|ada|grassy|bob|sweet|Tea"},
 		"the strings at paths, in their order": {[]string{"title", "notes[*].text"}, "Tea|grassy|sweet"},
 		"a path to an object has all of it":    {[]string{"body"}, "Sencha, brewed cool"},
+		"one entry of a list":                  {[]string{"notes[1].text", "notes[2]", "notes[x]"}, "sweet"},
 		"a path to nothing has nothing":        {[]string{"body.missing", "title.more", "title[*]", "n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -32,6 +33,17 @@ func TestWords(t *testing.T) {
 			t.Errorf("got %d bytes", len(got))
 		}
 	})
+}
+
+func TestIsPath(t *testing.T) {
+	for path, want := range map[string]bool{
+		"a": true, "a.b c": true, "a[*].b": true, "a[0]": true, "a[12].b[*]": true,
+		"": false, "a..b": false, ".a": false, "a[": false, "a[]": false, "a[x]": false, "a[*": false, "[0]": false, "a]": false, "a[-1]": false,
+	} {
+		if got := documents.IsPath(path); got != want {
+			t.Errorf("%q is a path: %t, want %t", path, got, want)
+		}
+	}
 }
 
 func TestFilter(t *testing.T) {

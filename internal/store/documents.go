@@ -185,7 +185,9 @@ func NamespaceOf(packed string) []string {
 func AfterNamespaces(packed string) string { return packed[:len(packed)-1] + " " }
 
 // PlaceKey packs a place in the order of places.
-func PlaceKey(p memory.DocumentPlace) string { return NamespaceKey(p.Namespace) + endOfNamespace + p.Key }
+func PlaceKey(p memory.DocumentPlace) string {
+	return NamespaceKey(p.Namespace) + endOfNamespace + p.Key
+}
 
 // PlaceOf unpacks what PlaceKey packed.
 func PlaceOf(packed string) memory.DocumentPlace {
@@ -194,4 +196,6 @@ func PlaceOf(packed string) memory.DocumentPlace {
 }
 
 // DeletedDocumentHash is what a deletion keeps of a place.
-func DeletedDocumentHash(key memory.HashKey, p memory.DocumentPlace) memory.KeyedHash { return key.Keyed(p.DigestOf()) }
+func DeletedDocumentHash(key memory.HashKey, p memory.DocumentPlace) memory.KeyedHash {
+	return key.Keyed(p.DigestOf())
+}

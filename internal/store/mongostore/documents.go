@@ -46,7 +46,9 @@ type deletedDoc struct {
 }
 
 // documentID is in the order of places within a scope.
-func documentID(scope memory.ScopeKey, p memory.DocumentPlace) string { return keysOf(scope) + store.PlaceKey(p) }
+func documentID(scope memory.ScopeKey, p memory.DocumentPlace) string {
+	return keysOf(scope) + store.PlaceKey(p)
+}
 
 func newDocumentDoc(scope memory.ScopeKey, d memory.Document) documentDoc {
 	return documentDoc{

@@ -68,7 +68,7 @@ type core struct {
 	users, conversations, turns     *mongo.Collection
 	searchIndexs, segments          *mongo.Collection
 	slots                           *mongo.Collection
-	documents, deletedDocuments *mongo.Collection
+	documents, deletedDocuments     *mongo.Collection
 	facts, factRevisions, forgotten *mongo.Collection
 	quarantine, quarantineCounts    *mongo.Collection
 	factVectors, embeddings         *mongo.Collection
