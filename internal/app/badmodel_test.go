@@ -664,11 +664,7 @@ func TestBadEmbedders(t *testing.T) {
 			day.turn(row.bad)
 			h.record(t, "s", user("", "Hello."), assistant("", "Hello."))
 			h.states(t, "Plays the violin", "")
-			begun := time.Now()
 			r := h.contextText(t, "s", "peanuts, violin?")
-			if took := time.Since(begun); took > 5*time.Second {
-				t.Errorf("the context took %v", took)
-			}
 			if len(r.GetDegraded()) != 1 || r.GetDegraded()[0].GetTier() != "embedding" || !strings.Contains(r.GetDegraded()[0].GetReason(), row.says) {
 				t.Errorf("degraded %v", r.GetDegraded())
 			}

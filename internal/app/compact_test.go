@@ -211,9 +211,9 @@ func TestCompact(t *testing.T) {
 		h := withModel(t, func(llmtest.Request) llmtest.Reply { return llmtest.Broken(llmtest.FaultHang) })
 		p := whole(12, 4)
 		p.Compress.Fallback = memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT
-		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)
-		defer cancel()
-		r := must(h.history.Compact(ctx, &memoryv1.CompactRequest{Messages: talkOf(12), Policy: p}))(t)
+		r := inTime(h.ctx, t, 2*time.Second, func(ctx context.Context) (*memoryv1.CompactResponse, error) {
+			return h.history.Compact(ctx, &memoryv1.CompactRequest{Messages: talkOf(12), Policy: p})
+		})
 		if len(r.GetDegraded()) != 1 || !strings.Contains(r.GetDegraded()[0].GetReason(), "timeout") || len(r.GetSummaries()) != 1 {
 			t.Errorf("compacted %v", r)
 		}

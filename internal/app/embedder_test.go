@@ -76,9 +76,7 @@ func TestAnOlderStoreGetsTheBuiltInVectors(t *testing.T) {
 		return r.GetEmbedder() == builtinEmbedder && byMeaning(r, "Works as a nurse")
 	})
 	for _, said := range []string{"the built-in embedding model changed", "facts are embedded with the configured model now"} {
-		if !strings.Contains(h.log.String(), said) {
-			t.Errorf("the log does not say %q", said)
-		}
+		eventually(t, "the log says that "+said, func() bool { return strings.Contains(h.log.String(), said) })
 	}
 	h.stop()
 	startOn(t, old.data, func(c *config.Config) { c.EmbeddingModel = "builtin:hash-256" }) // and back

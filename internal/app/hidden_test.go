@@ -207,6 +207,9 @@ func withoutFacts() *memoryv1.ContextOverrides {
 // Whatever is hidden, no context but its facts tells of it, in whatever form, and when all is shown again every context is as
 // it was.
 func TestHidingIsWholeAndReversible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes one call after the other: make test runs it")
+	}
 	t.Parallel()
 	h := start(t)
 	for n := int64(1); n <= lastMark; n += 2 {

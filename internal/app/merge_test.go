@@ -192,11 +192,14 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	})
 	t.Run("an import that meets the user's erasure is ABORTED and leaves nothing", func(t *testing.T) {
 		h, file := filled(t)
-		stream := must(h.users().ImportUser(h.ctx))(t)
 		half := len(file) / 2
+		stream := must(h.users().ImportUser(h.ctx))(t)
 		if err := stream.Send(&memoryv1.ImportUserRequest{OnConflict: skip, Chunk: []byte(file[:half])}); err != nil {
 			t.Fatal(err)
 		}
+		eventually(t, "an import under way", func() bool { // what was sent has not arrived yet
+			return len(must(h.store.StaleImports(h.ctx, time.Now().Add(time.Hour), 1))(t)) > 0
+		})
 		must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
 		h.record(t, "another life", user("m", "I keep bees."))
 		if err := stream.Send(&memoryv1.ImportUserRequest{Chunk: []byte(file[half:])}); err != nil && !errors.Is(err, io.EOF) {

@@ -67,7 +67,7 @@ func (h *harness) merged(ctx context.Context, user, file string, size int, rule 
 	return stream.CloseAndRecv()
 }
 
-// fillPortable leaves a user with something of everything that is stored without a chat model.
+// fillPortable leaves a user with something of everything that is stored without a chat model, and everything said learnt and indexed.
 func (h *harness) fillPortable(t *testing.T) {
 	t.Helper()
 	for s := range 3 {
@@ -95,9 +95,18 @@ func (h *harness) fillPortable(t *testing.T) {
 	must(h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{
 		UserId: "ada", SessionId: "s0", Message: &memoryv1.Message{Id: "m0-1u", Hidden: true}, UpdateMask: maskOf("hidden"),
 	}))(t)
+	for s := range 3 {
+		eventually(t, "what was said is learnt and indexed", func() bool {
+			return must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+				UserId: "ada", SessionId: fmt.Sprintf("s%d", s), Timeout: durationpb.New(time.Second),
+				Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_INDEXED},
+			}))(t).GetReached()
+		})
+	}
 }
 
-// settled exports the user once background work has nothing left to do.
+// settled exports the user once background work has nothing left to do: what fillPortable does not wait for, summaries, has come, and
+// nothing changes any more.
 func (h *harness) settled(t *testing.T, user string) string {
 	t.Helper()
 	last, same := "", 0

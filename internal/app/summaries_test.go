@@ -82,9 +82,9 @@ func TestSummaries(t *testing.T) {
 		t.Cleanup(model.Close)
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted" })
 		h.talk(t, "s", 2)
-		ctx, cancel := context.WithTimeout(h.ctx, time.Second)
-		defer cancel()
-		r := must(h.summaries().Summarize(ctx, &memoryv1.SummarizeRequest{UserId: "ada", SessionId: "s"}))(t)
+		r := inTime(h.ctx, t, time.Second, func(ctx context.Context) (*memoryv1.SummarizeResponse, error) {
+			return h.summaries().Summarize(ctx, &memoryv1.SummarizeRequest{UserId: "ada", SessionId: "s"})
+		})
 		if r.GetComplete() || r.GetSummary() != nil {
 			t.Errorf("summarised %v", r)
 		}

@@ -176,7 +176,7 @@ func (x embeddings) run(t *testing.T, until func() bool) {
 
 func (x embeddings) vectors(t *testing.T, version int) []store.FactVector {
 	t.Helper()
-	v, err := x.store.FactVectors(t.Context(), ada, version, 0)
+	v, err := x.store.FactVectors(t.Context(), store.FactVectorQuery{User: ada, Version: version})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type FactCache struct {
 // FactStore is the part of the store that a FactCache reads.
 type FactStore interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
-	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error)
+	FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error)
 }
 
 // userFacts is one user's facts. Questions share it, an update has it alone.
@@ -188,23 +188,37 @@ func (c *FactCache) update(ctx context.Context, user memory.UserRef, x *userFact
 }
 
 // addVectors reads the vectors of the version that are numbered above floor and not in the index, and reports whether it
-// has all of them then: false when another call changed them meanwhile. Facts that vectors may be of are read after them.
+// has all of them then: false when another call changed them meanwhile.
 func (c *FactCache) addVectors(ctx context.Context, at factsAt, version int, floor int64) (complete bool, err error) {
+	for {
+		read, complete, err := c.addSomeVectors(ctx, at, version, floor)
+		if !complete || err != nil || read < vectorsAtOnce {
+			return complete, err
+		}
+	}
+}
+
+// vectorsAtOnce is how many vectors are read together: the index keeps half of their bytes, and what was read is thrown away.
+const vectorsAtOnce = 500
+
+// addSomeVectors reads the first of them. It reports how many it read, and whether the index has all up to the last of these then. Facts
+// that vectors may be of are read after them.
+func (c *FactCache) addSomeVectors(ctx context.Context, at factsAt, version int, floor int64) (read int, complete bool, err error) {
 	from := at.facts.vectorsFrom(version, floor)
-	vectors, err := c.store.FactVectors(ctx, at.user, version, from)
+	vectors, err := c.store.FactVectors(ctx, store.FactVectorQuery{User: at.user, Version: version, After: from, Limit: vectorsAtOnce})
 	if err != nil {
-		return false, fmt.Errorf("read fact vectors: %w", err)
+		return 0, false, fmt.Errorf("read fact vectors: %w", err)
 	}
 	if len(vectors) > 0 {
 		if again, err := c.update(ctx, at.user, at.facts); err != nil || again.scope != at.scope {
-			return false, err
+			return 0, false, err
 		}
 	}
 	changed, complete := at.facts.applyVectors(vectorLoad{at.scope, version, floor, from, vectors})
 	if changed {
 		c.users.Set(at.user, at.facts) // weigh it again
 	}
-	return complete, nil
+	return len(vectors), complete, nil
 }
 
 func newUserFacts() *userFacts {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -32,7 +31,7 @@ func (f factsFixed) FactsSince(_ context.Context, _ memory.UserRef, revision int
 	return state, nil
 }
 
-func (factsFixed) FactVectors(context.Context, memory.UserRef, int, int64) ([]store.FactVector, error) {
+func (factsFixed) FactVectors(context.Context, store.FactVectorQuery) ([]store.FactVector, error) {
 	return nil, nil
 }
 
@@ -90,8 +89,11 @@ func (s *vectorStore) FactsSince(_ context.Context, _ memory.UserRef, revision i
 	return factsFixed{s.FactState}.FactsSince(context.Background(), memory.UserRef{}, revision)
 }
 
-func (s *vectorStore) FactVectors(_ context.Context, _ memory.UserRef, _ int, after int64) ([]store.FactVector, error) {
-	out := s.vectors[min(int(after), len(s.vectors)):]
+func (s *vectorStore) FactVectors(_ context.Context, q store.FactVectorQuery) ([]store.FactVector, error) {
+	out := s.vectors[min(int(q.After), len(s.vectors)):]
+	if q.Limit > 0 {
+		out = out[:min(len(out), q.Limit)]
+	}
 	s.read += len(out)
 	return out, nil
 }
@@ -135,12 +137,8 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 		if _, ok := near.search(FactQuestion{}); !ok {
 			t.Error("the index lacks vectors that were read")
 		}
-		with := near.at.facts.bytes()
-		without := rank.NewFactIndex()
-		for _, f := range s.Facts {
-			without.Put(f)
-		}
-		return int((with - without.Bytes()) / (4 * dimension)), s.read - before
+		index := near.at.facts.index
+		return index.Len() - index.WithoutVector(), s.read - before
 	}
 	svc := newService()
 	for _, step := range []struct {

@@ -92,7 +92,7 @@ func (s *factStore) FactsSince(_ context.Context, _ memory.UserRef, revision int
 	return store.FactState{Scope: "scope", Revision: int64(len(s.writes)), Facts: s.facts}, nil
 }
 
-func (s *factStore) FactVectors(context.Context, memory.UserRef, int, int64) ([]store.FactVector, error) {
+func (s *factStore) FactVectors(context.Context, store.FactVectorQuery) ([]store.FactVector, error) {
 	return nil, nil
 }
 

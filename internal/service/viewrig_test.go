@@ -254,7 +254,7 @@ func (r *rig) feedVectors(user memory.UserRef) {
 	ctx, feed, build := r.feed(memory.ViewVectors, user.Session(""))
 	state, err := r.truth.FactsSince(ctx, user, 0)
 	r.must(err)
-	vectors, err := r.truth.FactVectors(ctx, user, r.version.Version, 0)
+	vectors, err := r.truth.FactVectors(ctx, store.FactVectorQuery{User: user, Version: r.version.Version})
 	r.must(err)
 	of := map[string][]float32{}
 	told := store.FeedPosition{Revision: state.Revision, Version: r.version.Version}

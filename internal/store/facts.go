@@ -154,8 +154,8 @@ type Vectors interface {
 	// PutFactVectors must store vectors of one version in place of older ones of the same facts. A fact that is gone, or
 	// whose Revision is not the given one any more, is passed over.
 	PutFactVectors(ctx context.Context, w VectorWrite) error
-	// FactVectors must return a user's vectors of a version that were stored after the given number, by number.
-	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]FactVector, error)
+	// FactVectors must return a user's vectors of a version that were stored after the given number, by number, no more than Limit.
+	FactVectors(ctx context.Context, q FactVectorQuery) ([]FactVector, error)
 }
 
 // EmbedQuery asks for facts to embed.
@@ -186,6 +186,14 @@ type NewVector struct {
 	FactID   string
 	Revision int64
 	Vector   []float32
+}
+
+// FactVectorQuery asks for a user's vectors of a version.
+type FactVectorQuery struct {
+	User    memory.UserRef
+	Version int
+	After   int64 // only vectors with a higher number
+	Limit   int   // 0 for all
 }
 
 // FactVector is a stored vector.

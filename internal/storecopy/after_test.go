@@ -157,13 +157,14 @@ func TestFactsGoOnInTheCopy(t *testing.T) {
 		slices.SortFunc(wantTexts, byID)
 		slices.SortFunc(gotTexts, byID)
 		wantSame(t, gotTexts, wantTexts)
-		wantSame(t, done[[]store.FactVector](t)(c.to.FactVectors(ctx, full, e.Version, 0)), done[[]store.FactVector](t)(c.from.FactVectors(ctx, full, e.Version, 0)))
+		wantSame(t, done[[]store.FactVector](t)(c.to.FactVectors(ctx, store.FactVectorQuery{User: full, Version: e.Version})),
+			done[[]store.FactVector](t)(c.from.FactVectors(ctx, store.FactVectorQuery{User: full, Version: e.Version})))
 	}
 	t.Run("a vector gets the next number", func(t *testing.T) {
 		c.vectors(full, 2, "f1")
 		c.vectors(full, 2, "f3")
 		var numbers []int64
-		for _, v := range done[[]store.FactVector](t)(c.to.FactVectors(ctx, full, 2, 6)) {
+		for _, v := range done[[]store.FactVector](t)(c.to.FactVectors(ctx, store.FactVectorQuery{User: full, Version: 2, After: 6})) {
 			numbers = append(numbers, v.No)
 		}
 		wantSame(t, numbers[len(numbers)-2:], []int64{9, 10})
@@ -173,7 +174,7 @@ func TestFactsGoOnInTheCopy(t *testing.T) {
 		after := done[store.FactState](t)(c.to.FactsSince(ctx, full, before.Revision))
 		wantSame(t, after.Revision, before.Revision+1)
 		wantSame(t, []string{after.Facts[0].ID, after.Facts[0].Text}, []string{"f3", "new words"})
-		for _, v := range done[[]store.FactVector](t)(c.to.FactVectors(ctx, full, 2, 0)) {
+		for _, v := range done[[]store.FactVector](t)(c.to.FactVectors(ctx, store.FactVectorQuery{User: full, Version: 2})) {
 			if v.FactID == "f3" {
 				t.Error("the vector of the old text is still there")
 			}

@@ -650,7 +650,7 @@ func TestMarksOfVectors(t *testing.T) {
 		marks := 0
 		truth := watchedTruth{Store: v.store, once: sync.OnceFunc(func() { v.learn(bob, "likes coffee"); v.embed(1, 2) }), marked: func(m store.CheckpointUpdate) {
 			marks++
-			vectors, err := v.store.FactVectors(context.Background(), bob, 1, 0)
+			vectors, err := v.store.FactVectors(context.Background(), store.FactVectorQuery{User: bob, Version: 1})
 			if err != nil {
 				t.Error(err)
 			}

@@ -78,7 +78,7 @@ type rowPlace interface {
 type RowStore interface {
 	Embeddings(ctx context.Context) ([]memory.Embedding, error)
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
-	FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error)
+	FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 	SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error)
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
@@ -221,7 +221,7 @@ func (v factVectorSource) changes(ctx context.Context, s RowStore, at space, fee
 	if err != nil {
 		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
-	vectors, err := s.FactVectors(ctx, feed.User, at.version, told.No)
+	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: feed.User, Version: at.version, After: told.No})
 	if err != nil {
 		return piece{}, fmt.Errorf("read fact vectors: %w", err)
 	}
@@ -267,7 +267,7 @@ func (factVectorSource) all(ctx context.Context, s RowStore, at space, user memo
 	if err != nil {
 		return store.FactState{}, nil, fmt.Errorf("read all facts: %w", err)
 	}
-	vectors, err := s.FactVectors(ctx, user, at.version, 0)
+	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: user, Version: at.version})
 	if err != nil {
 		return store.FactState{}, nil, fmt.Errorf("read all fact vectors: %w", err)
 	}

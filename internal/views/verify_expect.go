@@ -97,7 +97,7 @@ func (factVectorSource) expected(ctx context.Context, s VerifyStore, at space, u
 		return expectation{}, fmt.Errorf("read how far the view was told: %w", err)
 	}
 	// Vectors before facts: one whose fact is forgotten between the two is then known as late.
-	vectors, err := s.FactVectors(ctx, user.Ref, at.version, 0)
+	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: user.Ref, Version: at.version})
 	if err != nil {
 		return expectation{}, fmt.Errorf("read all fact vectors: %w", err)
 	}

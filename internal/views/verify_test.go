@@ -73,8 +73,8 @@ func (s between) FactsSince(ctx context.Context, user memory.UserRef, after int6
 	return out, err
 }
 
-func (s between) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
-	out, err := s.VerifyStore.FactVectors(ctx, user, version, after)
+func (s between) FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error) {
+	out, err := s.VerifyStore.FactVectors(ctx, q)
 	s.vectors()
 	return out, err
 }

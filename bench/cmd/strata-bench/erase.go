@@ -45,7 +45,7 @@ func eraseFigure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := reembed(ctx, s, model); err != nil {
+	if err := reembed(ctx, s, model, embedStub); err != nil {
 		return errors.Join(err, s.stop())
 	}
 	done := func(_ context.Context, job *memoryv1.Job) (bool, error) { return isApplied(job), nil }

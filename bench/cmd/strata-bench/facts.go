@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -22,10 +24,17 @@ const (
 	manyFacts   = 10_000
 	factsAtOnce = 500 // facts of one write
 	leastScore  = .05 // the threshold that the figure asks for
-	barFactsP50 = 5 * time.Millisecond
-	barFactsP99 = 14 * time.Millisecond
 	embedStub   = "stub-384"
+
+	barSearchFactsP50    = 2 * time.Millisecond // of vectors of 1,536 numbers
+	barSearchFactsMemory = 150 << 20
 )
+
+// factVectors are the vectors that a user's facts have in turn, with the bars of BuildContext.
+var factVectors = []struct {
+	dimension int
+	p50, p99  time.Duration
+}{{384, 3 * time.Millisecond, 8 * time.Millisecond}, {1536, 4 * time.Millisecond, 9 * time.Millisecond}}
 
 // factsFigure measures BuildContext on W for a user with 10,000 facts and an embedder over HTTP that answers at once.
 func factsFigure(ctx context.Context, o options) error {
@@ -40,17 +49,84 @@ func factsFigure(ctx context.Context, o options) error {
 	if err := seedFacts(ctx, data, shape); err != nil {
 		return fmt.Errorf("seed facts: %w", err)
 	}
-	model := llmtest.New(llmtest.Options{Dimension: 384})
-	defer model.Close()
-	s, err := start(ctx, o.binary, data, "--embedding-base-url", model.URL())
+	idle, err := idleBytes(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := reembed(ctx, s, model); err != nil {
-		return errors.Join(err, s.stop())
+	for _, v := range factVectors {
+		f := factsRun{
+			options: o, data: fmt.Sprintf("%s-%d", data, v.dimension), shape: shape, dimension: v.dimension, idle: idle, p50: v.p50, p99: v.p99,
+		}
+		if err := errors.Join(copyFile(f.data, data), f.run(ctx)); err != nil {
+			return fmt.Errorf("vectors of %d numbers: %w", v.dimension, err)
+		}
 	}
-	err = askWithFacts(ctx, o, s, shape)
-	return errors.Join(err, s.stop())
+	return nil
+}
+
+// factsRun measures with vectors of one dimension.
+type factsRun struct {
+	options
+	data      string
+	shape     testconversations.Shape
+	dimension int
+	idle      int64 // memory of a server with nothing in it
+	p50, p99  time.Duration
+}
+
+func (f factsRun) stub() string { return fmt.Sprintf("stub-%d", f.dimension) }
+
+// run embeds the facts by one server and asks a second one, whose memory has nothing of that.
+func (f factsRun) run(ctx context.Context) error {
+	model := llmtest.New(llmtest.Options{Dimension: f.dimension})
+	defer model.Close()
+	s, err := start(ctx, f.binary, f.data, "--embedding-base-url", model.URL())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(reembed(ctx, s, model, f.stub()), s.stop()); err != nil {
+		return err
+	}
+	if s, err = start(ctx, f.binary, f.data, "--embedding-base-url", model.URL(), "--embedding-model", f.stub()); err != nil {
+		return err
+	}
+	return errors.Join(f.search(ctx, s), f.buildContexts(ctx, s), s.stop())
+}
+
+// search measures SearchFacts, and the server's memory beside one with nothing in it.
+func (f factsRun) search(ctx context.Context, s *running) error {
+	c := memoryv1.NewFactServiceClient(s.conn)
+	var handler measure.Samples
+	for i, q := range f.shape.Queries(warmCalls + f.calls) {
+		if i == warmCalls {
+			handler = nil
+		}
+		var trailer metadata.MD
+		r, err := c.SearchFacts(ctx, &memoryv1.SearchFactsRequest{UserId: figureUser, Query: q}, grpc.Trailer(&trailer))
+		if err != nil {
+			return fmt.Errorf("search facts: %w", err)
+		}
+		if len(r.GetHits()) == 0 || len(r.GetDegraded()) > 0 {
+			return fmt.Errorf("the search found %d facts and lacked %v", len(r.GetHits()), r.GetDegraded())
+		}
+		took, err := handlerTime(trailer)
+		if err != nil {
+			return err
+		}
+		handler = append(handler, took)
+	}
+	rss, err := s.ResidentBytes()
+	if err != nil {
+		return err
+	}
+	dots := f.baseline()
+	f.report.Note("   SearchFacts of %d facts of %d numbers: handler p50 %s p99 %s, p50 is %.2f × the dot products; memory above idle %d MiB",
+		manyFacts, f.dimension, measure.Millis(handler.P50()), measure.Millis(handler.P99()), float64(handler.P50())/float64(dots),
+		(rss-f.idle)>>20)
+	name := fmt.Sprintf("SearchFacts at 10,000 facts of %d numbers, ", f.dimension)
+	f.report.AtMost(name+"handler p50", handler.P50(), measure.Scale(barSearchFactsP50, measure.Slowness(dots)))
+	f.report.Add(name+"memory above idle", fmt.Sprintf("%d MiB", (rss-f.idle)>>20), "≤ 150 MiB", rss-f.idle <= barSearchFactsMemory)
+	return nil
 }
 
 // seedFacts writes facts into the file through the store, as the server would.
@@ -91,24 +167,25 @@ func seededFact(n int, words string, shape testconversations.Shape) memory.Fact 
 }
 
 // reembed has all facts embedded by the stub and waits for it.
-func reembed(ctx context.Context, s *running, model *llmtest.Server) error {
+func reembed(ctx context.Context, s *running, model *llmtest.Server, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	c := memoryv1.NewMaintenanceServiceClient(s.conn)
 	return measure.Until(ctx, "embed the facts", func(ctx context.Context) (bool, error) {
 		time.Sleep(200 * time.Millisecond) // to ask counts what is left, which takes the server's time
-		r, err := c.Reembed(ctx, &memoryv1.ReembedRequest{Model: embedStub})
+		r, err := c.Reembed(ctx, &memoryv1.ReembedRequest{Model: name})
 		if status.Code(err) == codes.Unavailable { // to mark many facts takes MongoDB longer than a call may; the next goes on
 			return false, nil
 		}
 		if err == nil && model.Count(llmtest.OpEmbed) == 0 {
-			err = fmt.Errorf("no call of %s came in", embedStub)
+			err = fmt.Errorf("no call of %s came in", name)
 		}
 		return r.GetJob().GetState() == memoryv1.JobState_JOB_STATE_APPLIED, err
 	})
 }
 
-func askWithFacts(ctx context.Context, o options, s *running, shape testconversations.Shape) error {
+func (f factsRun) buildContexts(ctx context.Context, s *running) error {
+	o, shape := f.options, f.shape
 	least := leastScore
 	var a asked
 	for i, q := range shape.Queries(warmCalls + o.calls) {
@@ -128,14 +205,15 @@ func askWithFacts(ctx context.Context, o options, s *running, shape testconversa
 	if err != nil {
 		return err
 	}
-	if r.GetRetrieval().GetEmbedder() != embedStub || r.GetRetrieval().GetFacts() < manyFacts {
+	if r.GetRetrieval().GetEmbedder() != f.stub() || r.GetRetrieval().GetFacts() < manyFacts {
 		return fmt.Errorf("the contexts had %d facts and the embedder %q", r.GetRetrieval().GetFacts(), r.GetRetrieval().GetEmbedder())
 	}
 	dots := o.baseline()
 	slow := measure.Slowness(dots)
 	o.report.Note(
-		"   W and %d facts of 384 dimensions, closed loop, 1 client, %d calls: handler p50 %s p99 %s, client p50 %s p99 %s; p50 is %.2f × the dot products",
+		"   W and %d facts of %d numbers, closed loop, 1 client, %d calls: handler p50 %s p99 %s, client p50 %s p99 %s; p50 is %.2f × the dot products",
 		manyFacts,
+		f.dimension,
 		o.calls,
 		measure.Millis(a.handler.P50()),
 		measure.Millis(a.handler.P99()),
@@ -143,7 +221,8 @@ func askWithFacts(ctx context.Context, o options, s *running, shape testconversa
 		measure.Millis(a.client.P99()),
 		float64(a.handler.P50())/float64(dots),
 	)
-	o.report.AtMost("BuildContext on W with 10,000 facts, handler p50", a.handler.P50(), measure.Scale(barFactsP50, slow))
-	o.report.AtMost("BuildContext on W with 10,000 facts, handler p99", a.handler.P99(), measure.Scale(barFactsP99, slow))
+	name := fmt.Sprintf("BuildContext on W with 10,000 facts of %d numbers, handler ", f.dimension)
+	o.report.AtMost(name+"p50", a.handler.P50(), measure.Scale(f.p50, slow))
+	o.report.AtMost(name+"p99", a.handler.P99(), measure.Scale(f.p99, slow))
 	return nil
 }

@@ -88,7 +88,7 @@ func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, mod
 				return fmt.Errorf("seed facts: %w", err)
 			}
 		}
-		if err := reembed(ctx, s, model); err != nil {
+		if err := reembed(ctx, s, model, embedStub); err != nil {
 			return err
 		}
 		return waitFed(ctx, truth)

@@ -66,7 +66,7 @@ func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model
 		if err := seedFactsIn(ctx, truth, figureUser, manyFacts, shape); err != nil {
 			return fmt.Errorf("seed facts: %w", err)
 		}
-		if err := reembed(ctx, s, model); err != nil {
+		if err := reembed(ctx, s, model, embedStub); err != nil {
 			return err
 		}
 		return waitFed(ctx, truth)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -78,15 +79,19 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// FreeAddr is an address of loopback that nobody listens on.
+// FreeAddr is an address of loopback that nobody listens on. Its port is below those that a system gives to connections, and to
+// listeners that ask for any, so that none of them has it when it is used.
 func FreeAddr(ctx context.Context) (string, error) {
+	const first, ports, tries = 20_000, 7_000, 100
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
+	var err error
+	for range tries {
+		var l net.Listener
+		if l, err = lc.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.N(ports))); err == nil {
+			return l.Addr().String(), l.Close()
+		}
 	}
-	defer l.Close() //nolint:errcheck // only its number is of use
-	return l.Addr().String(), nil
+	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 func (s *Server) waitReady(ctx context.Context) error {

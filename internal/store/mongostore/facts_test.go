@@ -219,7 +219,7 @@ func TestTwoServersStoreVectorsAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		stop()
-		all, err := servers[0].FactVectors(t.Context(), learner, version, 0)
+		all, err := servers[0].FactVectors(t.Context(), store.FactVectorQuery{User: learner, Version: version})
 		must(t, err)
 		got := <-seen
 		same(t, len(all), writers*each)
@@ -273,7 +273,7 @@ func TestAServerThatStoresVectorsLate(t *testing.T) {
 func poll(ctx context.Context, s *mongostore.Store, version int) map[string]int64 {
 	seen, last := map[string]int64{}, int64(0)
 	for ended := false; ; ended = ctx.Err() != nil {
-		vectors, err := s.FactVectors(context.WithoutCancel(ctx), learner, version, last)
+		vectors, err := s.FactVectors(context.WithoutCancel(ctx), store.FactVectorQuery{User: learner, Version: version, After: last})
 		for _, v := range vectors {
 			seen[v.FactID], last = v.No, v.No
 		}

@@ -283,16 +283,16 @@ func (s *vectorStore) deleteRows(ctx context.Context, rows []vectorDoc) error {
 }
 
 // FactVectors implements store.Vectors. When nothing was stored after the number it reads the user alone.
-func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
-	u, err := s.owner.appliedUser(ctx, user)
+func (s *vectorStore) FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error) {
+	u, err := s.owner.appliedUser(ctx, q.User)
 	if memory.IsGone(err) {
 		return nil, nil
 	}
-	if err != nil || u.LastVectorNo <= after {
+	if err != nil || u.LastVectorNo <= q.After {
 		return nil, err
 	}
-	filter := eq("scope", u.Scope, "version", version, "no", eq("$gt", after, "$lte", u.LastVectorNo))
-	docs, err := readAll[vectorDoc](ctx, s.factVectors, filter, options.Find().SetSort(eq("no", 1)))
+	filter := eq("scope", u.Scope, "version", q.Version, "no", eq("$gt", q.After, "$lte", u.LastVectorNo))
+	docs, err := readAll[vectorDoc](ctx, s.factVectors, filter, options.Find().SetSort(eq("no", 1)).SetLimit(int64(q.Limit)))
 	if err != nil {
 		return nil, s.failed("read fact vectors", err)
 	}

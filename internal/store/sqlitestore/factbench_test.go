@@ -28,7 +28,7 @@ func BenchmarkReadFacts(b *testing.B) {
 	b.Run("vectors", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			vectors, err := s.FactVectors(b.Context(), alice, 1, 0)
+			vectors, err := s.FactVectors(b.Context(), store.FactVectorQuery{User: alice, Version: 1})
 			if err != nil || len(vectors) != 10_000 {
 				b.Fatalf("%d vectors, error %v", len(vectors), err)
 			}

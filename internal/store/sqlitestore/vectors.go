@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -238,10 +239,10 @@ func putVector(c *conn, w store.VectorWrite, v store.NewVector) error {
 }
 
 // FactVectors implements store.Vectors.
-func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, version int, after int64) ([]store.FactVector, error) {
+func (s *vectorStore) FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error) {
 	var vectors []store.FactVector
 	err := s.read(ctx, "read fact vectors", func(c *conn) error {
-		at, err := findUser(c, user)
+		at, err := findUser(c, q.User)
 		if memory.IsGone(err) {
 			return nil
 		}
@@ -249,10 +250,10 @@ func (s *vectorStore) FactVectors(ctx context.Context, user memory.UserRef, vers
 			return err
 		}
 		return c.query(`SELECT key, fact_id, vector FROM fact_vectors
-			WHERE key BETWEEN ? AND ? AND +version = ? ORDER BY key`, func(r row) error {
+			WHERE key BETWEEN ? AND ? AND +version = ? ORDER BY key LIMIT ?+0`, func(r row) error {
 			vectors = append(vectors, store.FactVector{No: r.int(0) & maxNo, FactID: r.text(1), Vector: store.DecodeVector(r.blob(2))})
 			return nil
-		}, place(at.uid, after+1), place(at.uid, maxNo), version)
+		}, place(at.uid, q.After+1), place(at.uid, maxNo), q.Version, cmp.Or(q.Limit, -1))
 	})
 	return vectors, err
 }

@@ -93,7 +93,7 @@ func testVectors(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, s.PutFactVectors(t.Context(), w), memory.ReasonContention)
 		wantEqual(t, toEmbed(t, s, v), int64(1))
 	})
-	t.Run("FactVectors must return a user's vectors of a version that were stored after the given number, by number", func(t *testing.T) {
+	t.Run("FactVectors must return a user's vectors of a version that were stored after the given number, by number, no more than Limit", func(t *testing.T) {
 		testVectorsAfter(t, withSession(t, open))
 	})
 }
@@ -156,7 +156,7 @@ func embedAll(t *testing.T, s store.Vectors, version int) {
 
 func vectors(t *testing.T, s store.Vectors, user memory.UserRef, version int, after int64) []store.FactVector {
 	t.Helper()
-	all, err := s.FactVectors(t.Context(), user, version, after)
+	all, err := s.FactVectors(t.Context(), store.FactVectorQuery{User: user, Version: version, After: after})
 	if err != nil {
 		t.Fatalf("FactVectors: %v", err)
 	}
@@ -260,6 +260,11 @@ func testVectorsAfter(t *testing.T, s store.PrimaryStore) {
 	all := vectors(t, s, alice, 1, 0)
 	wantEqual(t, vectorIDs(all), []string{"b", "a", "c"})
 	wantEqual(t, vectors(t, s, alice, 1, all[0].No), all[1:])
+	page, err := s.FactVectors(t.Context(), store.FactVectorQuery{User: alice, Version: 1, After: all[0].No, Limit: 1})
+	if err != nil {
+		t.Fatalf("FactVectors: %v", err)
+	}
+	wantEqual(t, page, all[1:2])
 	last := all[2].No
 	wantEqual(t, len(vectors(t, s, alice, 1, last)), 0)
 	// The fact with the highest number goes, and another comes: a reader that asks from there on must see it.
