@@ -237,7 +237,7 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 			UserId: attacker, Namespace: []string{"notes"}, Key: "ferry", ValueJson: `{"note": "leaves at the harbour"}`,
 		}},
 		memoryv1.DocumentService_GetDocument_FullMethodName:     &memoryv1.GetDocumentRequest{UserId: attacker, Namespace: []string{"notes"}, Key: "ferry"},
-		memoryv1.DocumentService_DeleteDocument_FullMethodName:  &memoryv1.DeleteDocumentRequest{UserId: attacker, Namespace: []string{"notes"}, Key: "ferry"},
+		memoryv1.DocumentService_DeleteDocument_FullMethodName:  &memoryv1.DeleteDocumentRequest{UserId: attacker, Namespace: []string{"notes"}, Key: "passing"},
 		memoryv1.DocumentService_ListDocuments_FullMethodName:   &memoryv1.ListDocumentsRequest{UserId: attacker, NamespacePrefix: []string{"notes"}},
 		memoryv1.DocumentService_SearchDocuments_FullMethodName: &memoryv1.SearchDocumentsRequest{UserId: attacker, Query: "harbour"},
 		memoryv1.DocumentService_ListNamespaces_FullMethodName:  &memoryv1.ListNamespacesRequest{UserId: attacker, Prefix: []string{"notes"}},
@@ -319,6 +319,10 @@ func (s *siege) mustAccept(t *testing.T) {
 		if req == nil {
 			t.Fatalf("there is no request for %s", r.name)
 		}
+		if r.name == memoryv1.DocumentService_DeleteDocument_FullMethodName { // the first of its service: what the others read is put here
+			s.file(t, "passing")
+			s.file(t, "ferry")
+		}
 		if r.name == memoryv1.FactService_DeleteFact_FullMethodName {
 			req = &memoryv1.DeleteFactRequest{UserId: attacker, FactId: s.passing(t)}
 		}
@@ -326,6 +330,14 @@ func (s *siege) mustAccept(t *testing.T) {
 			t.Errorf("%s without hostile strings: %v", r.name, err)
 		}
 	}
+}
+
+// file puts a document.
+func (s *siege) file(t *testing.T, key string) {
+	t.Helper()
+	must(s.documents().PutDocument(s.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+		UserId: attacker, Namespace: []string{"notes"}, Key: key, ValueJson: `{"note": "leaves at the harbour"}`,
+	}}))(t)
 }
 
 // passing is a fact that may be deleted.

@@ -171,9 +171,11 @@ func (x *userDocuments) changed(heads store.DocumentHeads) (places []memory.Docu
 }
 
 func (x *userDocuments) forget(id string) {
-	x.bytes -= knownBytes(x.known[id])
-	delete(x.known, id)
-	x.index.Forget(id)
+	if k, ok := x.known[id]; ok {
+		x.bytes -= knownBytes(k)
+		delete(x.known, id)
+		x.index.Forget(id)
+	}
 }
 
 // take keeps documents that were read in the life.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -54,7 +55,7 @@ func (c *checker) document(in *memoryv1.Document) memory.Document {
 	d := memory.Document{
 		DocumentPlace: c.documentPlace("document.", in.GetNamespace(), in.GetKey()), Value: c.documentValue(in),
 		Fields: in.GetIndexFields(), Unindexed: in.GetUnindexed(),
-		TTL: c.span("document.ttl", in.GetTtl(), documents.MinTTL, documents.MaxTTL).Truncate(1000),
+		TTL: c.span("document.ttl", in.GetTtl(), documents.MinTTL, documents.MaxTTL).Truncate(time.Microsecond),
 	}
 	c.count("document.index_fields", len(d.Fields), documents.MaxFields)
 	for i, f := range d.Fields {
@@ -98,7 +99,7 @@ func (c *checker) documentValue(in *memoryv1.Document) json.RawMessage {
 	}
 	var packed bytes.Buffer
 	if json.Compact(&packed, []byte(text)) != nil || structProto(packed.Bytes()) == nil {
-		c.fault("document.value_json", "has a number that is not finite, or a text that is not UTF-8")
+		c.fault("document.value_json", "has a number that is not finite, a text that is not UTF-8, or a name twice")
 		return nil
 	}
 	return packed.Bytes()

@@ -220,7 +220,7 @@ func (s *documentStore) DeleteDocument(ctx context.Context, q store.DocumentQuer
 	if _, err := s.deletedDocuments.ReplaceOne(ctx, eq("_id", left.ID), left, options.Replace().SetUpsert(true)); err != nil {
 		return uncertain("delete a document", err)
 	}
-	if _, err := s.documents.DeleteOne(ctx, eq("_id", d.ID)); err != nil {
+	if _, err := s.documents.DeleteOne(ctx, eq("_id", d.ID, "etag", d.ETag)); err != nil { // what is put meanwhile is put after
 		return uncertain("delete a document", err)
 	}
 	alive, err := s.userAlive(ctx, u.Scope)
