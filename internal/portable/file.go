@@ -201,7 +201,7 @@ func (r *Reader) next() (Line, error) {
 func (l *Line) members() (n int) {
 	for _, set := range []bool{
 		l.Header != nil, l.User != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil, l.Fact != nil,
-		l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
+		l.ForgottenFact != nil, l.RefusedOperation != nil, l.Document != nil, l.DeletedDocument != nil, l.Trailer != nil,
 	} {
 		if set {
 			n++

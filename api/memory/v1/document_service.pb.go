@@ -39,7 +39,7 @@ type Document struct {
 	// The same as the text of a JSON object, which is kept as it is: numbers, order of names and all. Set this or value.
 	ValueJson string `protobuf:"bytes,5,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
 	// Which parts of the value are searched, as paths from its top with a dot between names, such as profile.city, and with [*] after a
-	// name for all entries of a list, such as notes[*].text: at most 16 of 255 bytes. All strings of the value when empty.
+	// name for all entries of a list, such as notes[*].text, or [0] for one of them: at most 16 of 255 bytes. All strings of the value when empty.
 	IndexFields []string `protobuf:"bytes,6,rep,name=index_fields,json=indexFields,proto3" json:"index_fields,omitempty"`
 	// Whether a query never finds it.
 	Unindexed bool `protobuf:"varint,7,opt,name=unindexed,proto3" json:"unindexed,omitempty"`

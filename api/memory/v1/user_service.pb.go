@@ -821,7 +821,11 @@ type ImportUserResponse struct {
 	LeftSessions int64 `protobuf:"varint,5,opt,name=left_sessions,json=leftSessions,proto3" json:"left_sessions,omitempty"`
 	// How many facts of the file were left out: the user has, or deleted, one of that id or those words, or wrote otherwise, or does not
 	// have the messages that taught it.
-	LeftFacts     int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
+	LeftFacts int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
+	// How many documents were imported. Their vectors are made again when they are searched.
+	Documents int64 `protobuf:"varint,7,opt,name=documents,proto3" json:"documents,omitempty"`
+	// How many documents of the file were left out: the user has one under that key, or deleted it since, or it has expired.
+	LeftDocuments int64 `protobuf:"varint,8,opt,name=left_documents,json=leftDocuments,proto3" json:"left_documents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -898,6 +902,20 @@ func (x *ImportUserResponse) GetLeftFacts() int64 {
 	return 0
 }
 
+func (x *ImportUserResponse) GetDocuments() int64 {
+	if x != nil {
+		return x.Documents
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetLeftDocuments() int64 {
+	if x != nil {
+		return x.LeftDocuments
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
@@ -951,7 +969,7 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x126\n" +
 	"\von_conflict\x18\x03 \x01(\x0e2\x15.memory.v1.OnConflictR\n" +
-	"onConflict\"\xcb\x01\n" +
+	"onConflict\"\x90\x02\n" +
 	"\x12ImportUserResponse\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
 	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
@@ -959,7 +977,9 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\x05facts\x18\x04 \x01(\x03R\x05facts\x12#\n" +
 	"\rleft_sessions\x18\x05 \x01(\x03R\fleftSessions\x12\x1d\n" +
 	"\n" +
-	"left_facts\x18\x06 \x01(\x03R\tleftFacts*s\n" +
+	"left_facts\x18\x06 \x01(\x03R\tleftFacts\x12\x1c\n" +
+	"\tdocuments\x18\a \x01(\x03R\tdocuments\x12%\n" +
+	"\x0eleft_documents\x18\b \x01(\x03R\rleftDocuments*s\n" +
 	"\n" +
 	"OnConflict\x12\x1b\n" +
 	"\x17ON_CONFLICT_UNSPECIFIED\x10\x00\x12\x14\n" +
