@@ -49,6 +49,7 @@ type Options struct {
 type Client struct {
 	Memory      memoryv1.MemoryServiceClient
 	Facts       memoryv1.FactServiceClient
+	Documents   memoryv1.DocumentServiceClient
 	Summaries   memoryv1.SummaryServiceClient
 	Users       memoryv1.UserServiceClient
 	History     memoryv1.HistoryServiceClient
@@ -73,6 +74,7 @@ func New(address string, opts Options) (*Client, error) {
 	return &Client{
 		Memory:      memoryv1.NewMemoryServiceClient(conn),
 		Facts:       memoryv1.NewFactServiceClient(conn),
+		Documents:   memoryv1.NewDocumentServiceClient(conn),
 		Summaries:   memoryv1.NewSummaryServiceClient(conn),
 		Users:       memoryv1.NewUserServiceClient(conn),
 		History:     memoryv1.NewHistoryServiceClient(conn),

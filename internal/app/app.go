@@ -89,6 +89,7 @@ type App struct {
 	embeddings   *indexing.Embeddings
 	usage        *service.Usage
 	porter       *service.Porter
+	documents    *service.Documents
 	version      string
 	gate         *admission.Gate
 	turns        *admission.Turns
@@ -180,7 +181,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a.porter, a.eraser = services.Porter, services.Eraser
+	a.porter, a.documents, a.eraser = services.Porter, services.Documents, services.Eraser
 	if err := a.repeatErasures(ctx); err != nil {
 		return err
 	}
@@ -386,6 +387,11 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
+	queries := a.newQueries()
+	found, err := a.newDocumentFinder(queries)
+	if err != nil {
+		return service.Services{}, err
+	}
 	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
@@ -399,9 +405,11 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		Usage:       a.usage,
 		FenceSecret: secret,
 		Forgotten:   a.stores.forgotten,
-		Queries: recall.NewQueries(recall.QueriesOptions{
-			Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
-		}),
+
+		ForgottenDocument: a.stores.forgottenDocument,
+
+		Documents:        found,
+		Queries:          queries,
 		Policies:         policies,
 		Runner:           background{a.runner, a.indexer, a.feeders},
 		Meter:            meter,
@@ -429,6 +437,19 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	})
 	a.keeper = a.newKeeper(policies, services.Facts, meter)
 	return services, nil
+}
+
+func (a *App) newQueries() *recall.Queries {
+	return recall.NewQueries(recall.QueriesOptions{
+		Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
+	})
+}
+
+// newDocumentFinder has as much memory as the facts have.
+func (a *App) newDocumentFinder(queries *recall.Queries) (*recall.DocumentFinder, error) {
+	return recall.NewDocumentFinder(recall.DocumentFinderOptions{
+		Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, MaxBytes: int64(a.cfg.FactCache),
+	})
 }
 
 // fenceSecret is the primary store's secret for the ids of fences; the first server on a primary store mints it.
@@ -550,7 +571,7 @@ func (a *App) Run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
-		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run,
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.documents.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run,
 		a.tenantEraser.Run, a.watch,
 	}
 	for _, f := range a.feeders {

@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/views"
 )
@@ -96,6 +97,11 @@ func (s *stores) note(ctx context.Context, e memory.Erasure) error {
 // forgotten has the deletion of a fact in the ledger.
 func (s *stores) forgotten(ctx context.Context, scope memory.ScopeKey, factID string) error {
 	return s.ledger.Append(ctx, ledger.OfFact(scope, factID, s.truth.Now()))
+}
+
+// forgottenDocument has the deletion of a document in the ledger.
+func (s *stores) forgottenDocument(ctx context.Context, d service.DeletedDocument) error {
+	return s.ledger.Append(ctx, ledger.OfDocument(d.Scope, d.Hash, d.ETag, d.Time))
 }
 
 // repeatErasures erases again what the store has and the ledger says was erased: the store is of a backup then. Nobody may write

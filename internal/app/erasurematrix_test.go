@@ -121,9 +121,12 @@ const (
 	wholeUser   deletion = "the user"
 	theFact     deletion = "the fact"
 	theSummary  deletion = "the summary"
+	theDocument deletion = "the document"
 )
 
-var deletions = []deletion{oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary, theReplaced}
+var deletions = []deletion{
+	oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary, theReplaced, theDocument,
+}
 
 // In which state what is deleted is.
 type state string
@@ -166,7 +169,9 @@ func (c deletionCell) says() string {
 func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.in) }
 
 // keepsMessages reports whether the messages with the word are not deleted.
-func (c deletionCell) keepsMessages() bool { return c.what == theFact || c.what == theSummary }
+func (c deletionCell) keepsMessages() bool {
+	return c.what == theFact || c.what == theSummary || c.what == theDocument
+}
 
 // freesIDs reports whether the ids of what is deleted may be recorded again in the same session.
 func (c deletionCell) freesIDs() bool { return c.what == thePopped || c.what == theReplaced }
@@ -456,6 +461,11 @@ func (m *matrix) tell(t *testing.T, c *told) {
 		last = "My favourite word is Oslo."
 	}
 	m.record(t, c, user("m7", last), assistant("m8", "A fine place."))
+	if c.what == theDocument || c.what == wholeUser {
+		must(m.first().documents().PutDocument(m.first().ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: c.user(), Namespace: []string{"about", c.word()}, Key: "note", ValueJson: `{"note": "likes ` + c.word() + `"}`,
+		}}))(t)
+	}
 	if c.what == theSession || c.what == wholeUser {
 		must(m.first().UpdateSession(m.first().ctx, &memoryv1.UpdateSessionRequest{
 			Session: &memoryv1.Session{UserId: c.user(), SessionId: "s", Title: "About " + c.word()}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"title"}},
@@ -544,6 +554,10 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 			all[name] = must(reply, err)(t)
 		}
 	}
+	m.lookAtDocuments(t, h, c, add)
+	if c.what == theDocument {
+		return all // its messages stay, and what was learnt of them
+	}
 	if c.what != theFact {
 		summaries, err := h.summaries().ListSummaries(ctx, &memoryv1.ListSummariesRequest{UserId: id})
 		add("ListSummaries", summaries, err)
@@ -591,6 +605,20 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 	return all
 }
 
+// lookAtDocuments adds the replies in which something of a user's documents may stand.
+func (m *matrix) lookAtDocuments(t *testing.T, h *harness, c *told, add func(string, proto.Message, error)) {
+	t.Helper()
+	ctx, id := h.ctx, c.user()
+	listed, err := h.documents().ListDocuments(ctx, &memoryv1.ListDocumentsRequest{UserId: id})
+	add("ListDocuments", listed, err)
+	found, err := h.documents().SearchDocuments(ctx, &memoryv1.SearchDocumentsRequest{UserId: id, Query: c.word()})
+	add("SearchDocuments", found, err)
+	one, err := h.documents().GetDocument(ctx, &memoryv1.GetDocumentRequest{UserId: id, Namespace: []string{"about", c.word()}, Key: "note"})
+	add("GetDocument", one, err)
+	namespaces, err := h.documents().ListNamespaces(ctx, &memoryv1.ListNamespacesRequest{UserId: id})
+	add("ListNamespaces", namespaces, err)
+}
+
 // reached waits until the word is everywhere where it may come before it is deleted, so that what is looked for later was there.
 func (m *matrix) reached(t *testing.T, h *harness, c *told) {
 	t.Helper()
@@ -600,6 +628,8 @@ func (m *matrix) reached(t *testing.T, h *harness, c *told) {
 		places = places[:2]
 	case theSummary:
 		places = places[6:]
+	case theDocument:
+		places = []string{"ListDocuments", "SearchDocuments", "GetDocument", "ListNamespaces"}
 	}
 	if c.what == theSession || c.what == wholeUser {
 		places = append(places, "GetSession", "ListSessions")
@@ -899,7 +929,7 @@ func (m *matrix) goOn(t *testing.T, c *told) {
 // last.
 func (m *matrix) awaitSwept(t *testing.T, c *told) {
 	t.Helper()
-	if c.what == theFact {
+	if c.what == theFact || c.what == theDocument {
 		return
 	}
 	eventually(t, c.String()+": the sweep", func() bool {
@@ -943,7 +973,7 @@ func (m *matrix) stays(t *testing.T, c *told) {
 		}
 	case thePopped, theReplaced:
 		kept = append(kept, "I like walking.")
-	case theFact, theSummary:
+	case theFact, theSummary, theDocument:
 		kept = append(kept, "I like walking.", c.word())
 	case allMessages, theSession, wholeUser:
 	}
@@ -1043,6 +1073,11 @@ func (m *matrix) delete(t *testing.T, c *told) {
 		return
 	case theFact:
 		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: c.factID}))(t)
+		return
+	case theDocument:
+		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{
+			UserId: c.user(), Namespace: []string{"about", c.word()}, Key: "note",
+		}))(t)
 		return
 	case wholeUser:
 		c.job = must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: c.user()}))(t).GetJob()

@@ -181,7 +181,7 @@ func put(m protoreflect.Message, fd protoreflect.FieldDescriptor, asKey bool, s 
 // userOf is the user that a request names; "" for none.
 func userOf(req proto.Message) string {
 	m := req.ProtoReflect()
-	for _, inside := range []protoreflect.Name{"fact", "session", "user", "summary"} {
+	for _, inside := range []protoreflect.Name{"fact", "session", "user", "summary", "document"} {
 		if fd := m.Descriptor().Fields().ByName(inside); fd != nil {
 			m = m.Get(fd).Message()
 		}
@@ -233,6 +233,15 @@ func (s *siege) requests(t *testing.T) map[string]proto.Message {
 		memoryv1.FactService_ListFactRevisions_FullMethodName: &memoryv1.ListFactRevisionsRequest{UserId: attacker, FactId: fact},
 		memoryv1.FactService_RestoreFact_FullMethodName:       &memoryv1.RestoreFactRequest{UserId: attacker, FactId: fact, Revision: 1},
 		memoryv1.FactService_ListQuarantined_FullMethodName:   &memoryv1.ListQuarantinedRequest{UserId: attacker},
+
+		memoryv1.DocumentService_PutDocument_FullMethodName: &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: attacker, Namespace: []string{"notes"}, Key: "ferry", ValueJson: `{"note": "leaves at the harbour"}`,
+		}},
+		memoryv1.DocumentService_GetDocument_FullMethodName:     &memoryv1.GetDocumentRequest{UserId: attacker, Namespace: []string{"notes"}, Key: "ferry"},
+		memoryv1.DocumentService_DeleteDocument_FullMethodName:  &memoryv1.DeleteDocumentRequest{UserId: attacker, Namespace: []string{"notes"}, Key: "passing"},
+		memoryv1.DocumentService_ListDocuments_FullMethodName:   &memoryv1.ListDocumentsRequest{UserId: attacker, NamespacePrefix: []string{"notes"}},
+		memoryv1.DocumentService_SearchDocuments_FullMethodName: &memoryv1.SearchDocumentsRequest{UserId: attacker, Query: "harbour"},
+		memoryv1.DocumentService_ListNamespaces_FullMethodName:  &memoryv1.ListNamespacesRequest{UserId: attacker, Prefix: []string{"notes"}},
 
 		memoryv1.SummaryService_GetSummary_FullMethodName:    &memoryv1.GetSummaryRequest{UserId: attacker, SessionId: "s1"},
 		memoryv1.SummaryService_ListSummaries_FullMethodName: &memoryv1.ListSummariesRequest{UserId: attacker},
@@ -311,6 +320,10 @@ func (s *siege) mustAccept(t *testing.T) {
 		if req == nil {
 			t.Fatalf("there is no request for %s", r.name)
 		}
+		if r.name == memoryv1.DocumentService_DeleteDocument_FullMethodName { // the first of its service: what the others read is put here
+			s.file(t, "passing")
+			s.file(t, "ferry")
+		}
 		if r.name == memoryv1.FactService_DeleteFact_FullMethodName {
 			req = &memoryv1.DeleteFactRequest{UserId: attacker, FactId: s.passing(t)}
 		}
@@ -318,6 +331,14 @@ func (s *siege) mustAccept(t *testing.T) {
 			t.Errorf("%s without hostile strings: %v", r.name, err)
 		}
 	}
+}
+
+// file puts a document.
+func (s *siege) file(t *testing.T, key string) {
+	t.Helper()
+	must(s.documents().PutDocument(s.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+		UserId: attacker, Namespace: []string{"notes"}, Key: key, ValueJson: `{"note": "leaves at the harbour"}`,
+	}}))(t)
 }
 
 // passing is a fact that may be deleted.

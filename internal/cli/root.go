@@ -24,6 +24,7 @@ type root struct {
 	Search     searchCmd     `cmd:"" help:"Find a user's messages by their words."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, show, label and delete sessions."`
 	Facts      factsCmd      `cmd:"" help:"List, find and correct what was learnt about a user."`
+	Documents  documentsCmd  `cmd:"" help:"Put, list, find and delete documents by namespace."`
 	Summaries  summariesCmd  `cmd:"" help:"Show summaries of sessions, weeks and months."`
 	Users      usersCmd      `cmd:"" help:"List, set, export, import and erase users."`
 	Jobs       jobsCmd       `cmd:"" help:"Show the background work; retry or skip what failed."`

@@ -64,6 +64,7 @@ const (
 	ReasonIssuerUnavailable Reason = "ISSUER_UNAVAILABLE"
 	ReasonAuditUnavailable  Reason = "AUDIT_UNAVAILABLE"
 	ReasonAuditOff          Reason = "AUDIT_OFF"
+	ReasonDocumentNotFound  Reason = "DOCUMENT_NOT_FOUND"
 )
 
 // Error is the only error whose text may reach a caller; anything else is logged and becomes INTERNAL. Message,

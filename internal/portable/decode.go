@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/documents"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -71,6 +72,18 @@ func (l Life) sessionID(id string) string {
 		return fresh
 	}
 	return id + "-" + fresh[:newSuffix-1]
+}
+
+// documentKey is the key that a document of the file gets. A new one shows which it was, where there is room.
+func (l Life) documentKey(namespace []string, key string) string {
+	if l.IDs != New {
+		return key
+	}
+	fresh := l.derive("document", store.PlaceKey(memory.DocumentPlace{Namespace: namespace, Key: key}))
+	if len(key)+newSuffix > MaxID {
+		return fresh
+	}
+	return key + "-" + fresh[:newSuffix-1]
 }
 
 // factID is the id that a fact of the file gets.
@@ -208,8 +221,58 @@ func (d *Decoder) record(c *check, l Line) (store.Record, place) {
 			Model: q.Model, Time: stored(q.Time),
 		}}, place{kind: 14, text: [3]string{q.ID}, no: [4]int64{q.Time.UnixMicro()}}
 	}
+	return d.documentRecord(c, l)
+}
+
+func (d *Decoder) documentRecord(c *check, l Line) (store.Record, place) {
+	switch {
+	case l.Document != nil:
+		document := d.document(c, *l.Document)
+		return store.Record{Document: document}, place{kind: 15, text: [3]string{store.PlaceKey(memory.DocumentPlace{
+			Namespace: l.Document.Namespace, Key: l.Document.Key,
+		})}}
+	case l.DeletedDocument != nil:
+		g := *l.DeletedDocument
+		c.hash("deleted_document.place_hash", g.PlaceHash)
+		c.time("deleted_document.time", g.Time)
+		out := &store.DeletedDocument{Time: stored(g.Time)}
+		copy(out.Hash[:], g.PlaceHash)
+		return store.Record{Deleted: out}, place{kind: 16, text: [3]string{string(g.PlaceHash)}}
+	}
 	c.fault("line", "is of no kind that belongs here")
 	return store.Record{}, place{}
+}
+
+func (d *Decoder) document(c *check, in Document) *memory.Document {
+	d.closeSession(c)
+	d.current = nil
+	c.id("document.key", in.Key)
+	c.between("document.namespace", int64(len(in.Namespace)), 1, documents.MaxLabels)
+	size := 0
+	for _, label := range in.Namespace {
+		c.id("document.namespace", label)
+		size += len(label)
+	}
+	c.between("document.namespace", int64(size), 1, documents.MaxNamespaceBytes)
+	c.object("document.value", in.Value)
+	c.between("document.value", int64(len(in.Value)), 2, documents.MaxValueBytes)
+	c.between("document.index_fields", int64(len(in.IndexFields)), 0, documents.MaxFields)
+	for _, f := range in.IndexFields {
+		c.id("document.index_fields", f)
+	}
+	if in.TTLSeconds < 0 || in.TTLSeconds > documents.MaxTTL.Seconds() {
+		c.fault("document.ttl_seconds", "must be 0 to %.0f", documents.MaxTTL.Seconds())
+	}
+	if (in.TTLSeconds > 0) != !in.ExpireTime.IsZero() {
+		c.fault("document.expire_time", "must stand beside ttl_seconds, and without it must not")
+	}
+	c.time("document.create_time", in.CreateTime)
+	c.time("document.update_time", in.UpdateTime)
+	return &memory.Document{
+		DocumentPlace: memory.DocumentPlace{Namespace: in.Namespace, Key: d.life.documentKey(in.Namespace, in.Key)}, Value: in.Value,
+		Fields: in.IndexFields, Unindexed: in.Unindexed, TTL: time.Duration(in.TTLSeconds * float64(time.Second)).Round(time.Microsecond),
+		CreateTime: stored(in.CreateTime), UpdateTime: stored(in.UpdateTime), ExpireTime: stored(in.ExpireTime),
+	}
 }
 
 // Finish checks that nothing is missing.

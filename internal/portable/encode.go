@@ -71,6 +71,20 @@ func (e *Encoder) Line(r store.Record) (Line, error) {
 			ID: q.ID, SessionID: q.SessionID, CausedBy: e.causedBy(q.JobID), Reason: q.Reason, Operation: q.Operation, Model: q.Model, Time: q.Time,
 		}}, nil
 	}
+	return documentLine(r)
+}
+
+func documentLine(r store.Record) (Line, error) {
+	switch {
+	case r.Document != nil:
+		d := r.Document
+		return Line{Document: &Document{
+			Namespace: d.Namespace, Key: d.Key, Value: d.Value, IndexFields: d.Fields, Unindexed: d.Unindexed, TTLSeconds: d.TTL.Seconds(),
+			CreateTime: d.CreateTime, UpdateTime: d.UpdateTime, ExpireTime: d.ExpireTime,
+		}}, nil
+	case r.Deleted != nil:
+		return Line{DeletedDocument: &DeletedDocument{PlaceHash: r.Deleted.Hash[:], Time: r.Deleted.Time}}, nil
+	}
 	return Line{}, fmt.Errorf("a record of no kind")
 }
 

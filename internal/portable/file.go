@@ -85,6 +85,8 @@ func (t *Trailer) count(l Line) {
 	case l.Fact != nil:
 		t.Facts++
 		t.countVector(l.Fact.Vector)
+	case l.Document != nil:
+		t.Documents++
 	}
 }
 
@@ -247,7 +249,8 @@ func (r *Reader) next() (Line, error) {
 func (l *Line) members() (n int) {
 	for _, set := range []bool{
 		l.Header != nil, l.User != nil, l.Embedding != nil, l.Session != nil, l.Turn != nil, l.Edits != nil, l.Summary != nil, l.Job != nil,
-		l.Fact != nil, l.ForgottenFact != nil, l.RefusedOperation != nil, l.Trailer != nil,
+		l.Fact != nil, l.ForgottenFact != nil, l.RefusedOperation != nil, l.Document != nil, l.DeletedDocument != nil,
+		l.Trailer != nil,
 	} {
 		if set {
 			n++

@@ -31,6 +31,8 @@ type Line struct {
 	Fact             *Fact             `json:"fact,omitempty"`              // by id
 	ForgottenFact    *ForgottenFact    `json:"forgotten_fact,omitempty"`    // by change, fact_id, key_hash
 	RefusedOperation *RefusedOperation `json:"refused_operation,omitempty"` // by id, time
+	Document         *Document         `json:"document,omitempty"`          // by namespace, key
+	DeletedDocument  *DeletedDocument  `json:"deleted_document,omitempty"`  // by place_hash
 	Trailer          *Trailer          `json:"trailer,omitempty"`           // the last line
 }
 
@@ -56,6 +58,8 @@ type Trailer struct {
 	Messages int64 `json:"messages"`
 	Facts    int64 `json:"facts"`
 	Vectors  int64 `json:"vectors,omitempty"` // of facts and messages
+	// Documents is left out where there is none.
+	Documents int64 `json:"documents,omitempty"`
 	// SHA256 is the SHA-256 of all bytes before this line, in lower-case hex.
 	SHA256 string `json:"sha256"`
 }
@@ -402,5 +406,24 @@ type RefusedOperation struct {
 	Reason    string    `json:"reason"`
 	Operation string    `json:"operation"`
 	Model     string    `json:"model,omitempty"`
+	Time      time.Time `json:"time"`
+}
+
+// Document is a JSON object that was filed under a namespace and a key.
+type Document struct {
+	Namespace   []string        `json:"namespace"`
+	Key         string          `json:"key"`
+	Value       json.RawMessage `json:"value"`
+	IndexFields []string        `json:"index_fields,omitempty"` // paths of what is searched; none for all
+	Unindexed   bool            `json:"unindexed,omitempty"`
+	TTLSeconds  float64         `json:"ttl_seconds,omitempty"` // none for ever
+	CreateTime  time.Time       `json:"create_time"`
+	UpdateTime  time.Time       `json:"update_time"`
+	ExpireTime  time.Time       `json:"expire_time,omitzero"`
+}
+
+// DeletedDocument is what is left of a deleted document, so that no import brings it back.
+type DeletedDocument struct {
+	PlaceHash []byte    `json:"place_hash"` // keyed, of its namespace and key
 	Time      time.Time `json:"time"`
 }

@@ -73,6 +73,16 @@ func (x *FactIndex) WithoutVector() int {
 	return n
 }
 
+// IDsWithoutVector are the current facts that have no vector here, in the order in which they were put.
+func (x *FactIndex) IDsWithoutVector() (ids []string) {
+	for i, row := range x.rows {
+		if row == none && x.traits[i].open {
+			ids = append(ids, x.facts[i].ID)
+		}
+	}
+	return ids
+}
+
 // Has reports whether the index holds a fact, superseded ones included.
 func (x *FactIndex) Has(id string) bool {
 	_, ok := x.numbers[id]
@@ -327,6 +337,8 @@ type FactQuery struct {
 	// Wishes is how many facts that say how the user wishes to be answered stand among the hits beside Core, whatever their
 	// significance. When it is 0, a wish is a fact like any other.
 	Wishes int
+	// Admits says by their ids which facts may be hits beside all other conditions; nil for all.
+	Admits func(id string) bool
 	// Fill is how many more facts stand among the hits though they were not found, as far as Limit has room.
 	Fill int
 }
@@ -485,7 +497,7 @@ func (x *FactIndex) unasked(q FactQuery, admits factFilter, passed []bool) (core
 	for i := range x.traits {
 		t := &x.traits[i]
 		switch {
-		case passed[i] || !admits.fact(t):
+		case passed[i] || !admits.fact(x, int32(i)):
 		case t.wish && t.weight != pinned && q.Wishes > 0:
 			wishes = x.keepBest(wishes, int32(i), q.Wishes)
 		case t.weight == pinned || t.core && int(t.weight) >= q.CoreSignificance:
@@ -518,10 +530,11 @@ func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
 type factFilter struct {
 	exclude    int32  // the number of a session; -1 for none
 	categories uint64 // a bit for each that is admitted; 0 for all
+	ids        func(id string) bool
 }
 
 func (x *FactIndex) filter(q FactQuery) factFilter {
-	f := factFilter{exclude: -1}
+	f := factFilter{exclude: -1, ids: q.Admits}
 	if n, ok := x.sessions[q.Exclude]; ok && q.Exclude != "" {
 		f.exclude = n
 	}
@@ -531,8 +544,10 @@ func (x *FactIndex) filter(q FactQuery) factFilter {
 	return f
 }
 
-func (f factFilter) fact(t *traits) bool {
-	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0)
+func (f factFilter) fact(x *FactIndex, n int32) bool {
+	t := &x.traits[n]
+	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0) &&
+		(f.ids == nil || f.ids(x.facts[n].ID))
 }
 
 // factScratch is what one search works in, by fact number. Between searches all but cosines is zero.
@@ -658,7 +673,7 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 	a := factRetriever{x: x}
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if !a.hopeless(s.scores[n]) && admits.fact(&x.traits[n]) {
+		if !a.hopeless(s.scores[n]) && admits.fact(x, n) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
@@ -685,7 +700,7 @@ func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []sc
 	least := x.leastNear(admits, s)
 	a := factRetriever{x: x}
 	for n, c := range s.cosines[:len(x.facts)] {
-		if !admits.fact(&x.traits[n]) || float64(c)+x.slack(int32(n), s) < least {
+		if !admits.fact(x, int32(n)) || float64(c)+x.slack(int32(n), s) < least {
 			continue
 		}
 		if c := x.cosine(int32(n), s); c > 0 && !a.hopeless(c) {
@@ -700,7 +715,7 @@ func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []sc
 func (x *FactIndex) leastNear(admits factFilter, s *factScratch) float64 {
 	var counts [cosineSteps]int
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && admits.fact(&x.traits[n]) {
+		if c > 0 && admits.fact(x, int32(n)) {
 			counts[min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)]++
 		}
 	}
@@ -743,7 +758,7 @@ func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 // addMatched takes what a full-text view found as candidates.
 func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][]RetrieverScore) {
 	for i, m := range q.Matched {
-		if n, ok := x.numbers[m.ID]; ok && admits.fact(&x.traits[n]) {
+		if n, ok := x.numbers[m.ID]; ok && admits.fact(x, n) {
 			found[n] = append(found[n], RetrieverScore{Name: RetrieverElasticsearch, Rank: i + 1, Score: m.Score})
 		}
 	}
@@ -759,7 +774,7 @@ func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]R
 	for n := range x.facts {
 		began := x.facts[n].ValidFrom.UnixMilli()
 		fits := func(t namedTime) bool { return t.share(began) > 0 && t.share(began) != shareSoon }
-		if admits.fact(&x.traits[n]) && slices.ContainsFunc(times, fits) {
+		if admits.fact(x, int32(n)) && slices.ContainsFunc(times, fits) {
 			in = append(in, int32(n))
 		}
 	}

@@ -126,6 +126,13 @@ var accessTable = map[string]rule{
 	memoryv1.TenantService_ResumeTenant_FullMethodName:  {ofServer, admins, always},
 	memoryv1.TenantService_EraseTenant_FullMethodName:   {ofServer, admins, always},
 
+	memoryv1.DocumentService_PutDocument_FullMethodName:     {ofUser, agents, always},
+	memoryv1.DocumentService_GetDocument_FullMethodName:     {ofUser, agents, byAdmins},
+	memoryv1.DocumentService_DeleteDocument_FullMethodName:  {ofUser, agents, always},
+	memoryv1.DocumentService_ListDocuments_FullMethodName:   {ofUser, agents, byAdmins},
+	memoryv1.DocumentService_SearchDocuments_FullMethodName: {ofUser, agents, byAdmins},
+	memoryv1.DocumentService_ListNamespaces_FullMethodName:  {ofUser, agents, byAdmins},
+
 	memoryv1.AuditService_ListAuditEntries_FullMethodName: {ofUser, admins, always},
 
 	healthv1.Health_Check_FullMethodName:                             {open, nil, never},

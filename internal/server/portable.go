@@ -85,6 +85,7 @@ func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUse
 		User: userProto(imported.User), Sessions: imported.Sessions, Messages: imported.Messages, Facts: imported.Facts,
 		LeftSessions: imported.SessionsLeft, LeftFacts: imported.FactsLeft,
 		Vectors: imported.Vectors, LeftVectors: imported.VectorsLeft,
+		Documents: imported.Documents, LeftDocuments: imported.DocumentsLeft,
 	})
 }
 

@@ -116,6 +116,7 @@ func New(o Options) (*Server, error) {
 		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
 	})
 	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterDocumentServiceServer(api, &documentServer{documents: o.Services.Documents})
 	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
 	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
 	memoryv1.RegisterAuditServiceServer(api, &auditServer{entries: o.AuditEntries})

@@ -33,6 +33,8 @@ type mergeStore interface {
 	CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error)
 	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
 	ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error)
+	ListDocuments(ctx context.Context, q store.DocumentList) ([]memory.Document, error)
+	AdoptDocuments(ctx context.Context, a store.DocumentAdoption) (int, error)
 }
 
 // merge imports into a user who is there.
@@ -70,7 +72,7 @@ func isMerged(r *store.Record) bool {
 	case r.Job != nil:
 		return r.Job.Session != ""
 	}
-	return r.Forgotten == nil && r.Refused == nil
+	return r.Forgotten == nil && r.Refused == nil && r.Deleted == nil
 }
 
 // adoptAll gives the user what has come of an import that was committed. Doing it again goes on where another left off.
@@ -114,7 +116,38 @@ func (s *Porter) adopt(ctx context.Context, scope memory.ScopeKey, into store.Me
 	}
 	taken, err := s.adoptFacts(ctx, into, facts)
 	out.Facts, out.FactsLeft = int64(taken), int64(len(facts)-taken)
-	return err
+	if err != nil {
+		return err
+	}
+	return s.adoptDocuments(ctx, scope, into, out)
+}
+
+// documentsAtOnce bounds the documents of one write, and documentBytes their values.
+const (
+	documentsAtOnce = 100
+	documentBytes   = 1 << 20
+)
+
+// adoptDocuments gives the user the documents that may come.
+func (s *Porter) adoptDocuments(ctx context.Context, scope memory.ScopeKey, into store.Merge, out *Imported) error {
+	var after *memory.DocumentPlace
+	for {
+		page, err := s.store.ListDocuments(ctx, store.DocumentList{
+			User: store.ImportUser(scope), After: after, Limit: documentsAtOnce, MaxBytes: documentBytes, Time: s.now.stored(),
+		})
+		if err != nil {
+			return fmt.Errorf("read documents of an import: %w", err)
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		taken, err := s.store.AdoptDocuments(ctx, store.DocumentAdoption{Into: into, Documents: page, Most: store.MaxDocuments, Time: s.now.stored()})
+		if err != nil {
+			return fmt.Errorf("store documents: %w", err)
+		}
+		out.Documents, out.DocumentsLeft = out.Documents+int64(taken), out.DocumentsLeft+int64(len(page)-taken)
+		after = &page[len(page)-1].DocumentPlace
+	}
 }
 
 // errEnough ends an export of which no more is wanted.

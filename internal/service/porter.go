@@ -132,8 +132,9 @@ func busy(what string) error {
 type Imported struct {
 	User                      memory.User
 	Sessions, Messages, Facts int64
-	// SessionsLeft and FactsLeft are those of the file that were left out.
-	SessionsLeft, FactsLeft int64
+	Documents                 int64
+	// SessionsLeft, FactsLeft and DocumentsLeft are those of the file that were left out.
+	SessionsLeft, FactsLeft, DocumentsLeft int64
 	// Vectors are those of the file that serve here; VectorsLeft those that were left out, to be made again.
 	Vectors, VectorsLeft int64
 }
@@ -190,7 +191,8 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 	}
 	stored(r.Counts().Messages)
 	out := Imported{
-		Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts, VectorsLeft: r.Counts().Vectors,
+		Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts,
+		Documents: r.Counts().Documents, VectorsLeft: r.Counts().Vectors,
 	}
 	if vectors != nil {
 		out.Vectors, out.VectorsLeft = vectors.taken, r.Counts().Vectors-vectors.taken

@@ -30,6 +30,7 @@ type Services struct {
 	Eraser        *Eraser
 	Replacer      *Replacer
 	Porter        *Porter
+	Documents     *Documents
 }
 
 // Store is the part of the primary store that requests read and write.
@@ -44,6 +45,7 @@ type Store interface {
 	store.Exporter
 	store.Imports
 	store.Erasures
+	store.Documents
 	recall.ViewBuilds
 	vectorStore
 }
@@ -74,6 +76,7 @@ type Options struct {
 	Store       Store
 	SearchIndex *recall.SearchIndex
 	Facts       *recall.FactCache
+	Documents   *recall.DocumentFinder
 	Queries     *recall.Queries
 	// FactVectors is woken when a person changed facts.
 	FactVectors VectorWaker
@@ -93,14 +96,17 @@ type Options struct {
 	Meter       Meter
 	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
 	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
-	Now       func() time.Time
-	NewID     func() string                     // mints message ids
-	NewKey    func() string                     // mints keys: 128 random bits in lower-case hex
-	Version   string                            // of the program, noted in what it exports
-	Log       *slog.Logger                      // of background work; required where Porter runs
-	Near      func(term string) []synonyms.Word // see rank.Query.Near
-	Gate      Gate
-	Tenancy   Tenancy // nil where nothing is decided about tenants
+	// ForgottenDocument does the same of a document's.
+	ForgottenDocument func(ctx context.Context, d DeletedDocument) error
+
+	Now     func() time.Time
+	NewID   func() string                     // mints message ids
+	NewKey  func() string                     // mints keys: 128 random bits in lower-case hex
+	Version string                            // of the program, noted in what it exports
+	Log     *slog.Logger                      // of background work; required where Porter runs
+	Near    func(term string) []synonyms.Word // see rank.Query.Near
+	Gate    Gate
+	Tenancy Tenancy // nil where nothing is decided about tenants
 
 	// CompactModels are the models that context policies may have asked, by name; "" is the one asked where a policy names
 	// none. Extractive writes where there is no such model, or where it failed.
@@ -139,5 +145,6 @@ func New(o Options) Services {
 		Sessions: newSessions(o), Users: newUsers(o), Facts: newFactEditor(o),
 		Summaries: summaries, SummaryEditor: newSummaryEditor(o, summaries),
 		Histories: newHistories(o), Work: work, Maintenance: maintenance, Eraser: eraser, Porter: newPorter(o),
+		Documents: newDocuments(o),
 	}
 }

@@ -73,6 +73,24 @@ func FactNotFound(u memory.UserRef, id string) error {
 	}
 }
 
+// DocumentNotFound is the error for a document that the user does not have.
+func DocumentNotFound(u memory.UserRef, p memory.DocumentPlace) error {
+	return &memory.Error{
+		Kind: memory.KindNotFound, Reason: memory.ReasonDocumentNotFound,
+		Message:  "user " + u.UserID + " has no document " + p.Key + " in the namespace",
+		Metadata: map[string]string{"user_id": u.UserID, "key": p.Key},
+	}
+}
+
+// DocumentETagMismatch refuses to put a document over another one than the caller knows.
+func DocumentETagMismatch(u memory.UserRef, p memory.DocumentPlace) error {
+	return &memory.Error{
+		Kind: memory.KindConflict, Reason: memory.ReasonETagMismatch,
+		Message:  "document " + p.Key + " was put again or deleted since: read it and decide anew",
+		Metadata: map[string]string{"user_id": u.UserID, "key": p.Key},
+	}
+}
+
 // JobNotFound is the error for a job that the user does not have.
 func JobNotFound(u memory.UserRef, id string) error {
 	return &memory.Error{

@@ -179,6 +179,8 @@ type Record struct {
 	Fact      *FactRecord         `json:"fact,omitempty"`      // by id
 	Forgotten *Forgotten          `json:"forgotten,omitempty"` // by change, then fact id, then key
 	Refused   *memory.Quarantined `json:"refused,omitempty"`   // by id, then time
+	Document  *memory.Document    `json:"document,omitempty"`  // by namespace, then key; without ETag
+	Deleted   *DeletedDocument    `json:"deleted,omitempty"`   // by hash
 }
 
 // UserRecord is the user with what the store keeps beside.
@@ -268,6 +270,10 @@ func Canonical(r Record) Record {
 		r.Revised = canonicalHistory(*r.Revised)
 	case r.Fact != nil:
 		r.Fact = canonicalFact(*r.Fact)
+	case r.Document != nil:
+		d := *r.Document
+		d.Fields, d.ETag = orNil(d.Fields), ""
+		r.Document = &d
 	}
 	return r
 }

@@ -38,6 +38,7 @@ type PrimaryStore interface {
 	Keys
 	Usage
 	Audit
+	Documents
 	Checker
 	Close() error
 }

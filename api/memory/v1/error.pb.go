@@ -106,6 +106,8 @@ const (
 	ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE ErrorReason = 36
 	// FAILED_PRECONDITION: the server keeps no audit.
 	ErrorReason_ERROR_REASON_AUDIT_OFF ErrorReason = 37
+	// NOT_FOUND: the user has no such document, or it has expired.
+	ErrorReason_ERROR_REASON_DOCUMENT_NOT_FOUND ErrorReason = 38
 )
 
 // Enum value maps for ErrorReason.
@@ -148,6 +150,7 @@ var (
 		35: "ERROR_REASON_ISSUER_UNAVAILABLE",
 		36: "ERROR_REASON_AUDIT_UNAVAILABLE",
 		37: "ERROR_REASON_AUDIT_OFF",
+		38: "ERROR_REASON_DOCUMENT_NOT_FOUND",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -187,6 +190,7 @@ var (
 		"ERROR_REASON_ISSUER_UNAVAILABLE": 35,
 		"ERROR_REASON_AUDIT_UNAVAILABLE":  36,
 		"ERROR_REASON_AUDIT_OFF":          37,
+		"ERROR_REASON_DOCUMENT_NOT_FOUND": 38,
 	}
 )
 
@@ -221,7 +225,8 @@ var File_memory_v1_error_proto protoreflect.FileDescriptor
 
 const file_memory_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15memory/v1/error.proto\x12\tmemory.v1*\xdd\t\n" +
+	"\x15memory/v1/error.proto\x12\tmemory.v1*\x82\n" +
+	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_FIELD_INVALID\x10\x01\x12#\n" +
@@ -260,7 +265,8 @@ const file_memory_v1_error_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TENANT_ERASED\x10\"\x12#\n" +
 	"\x1fERROR_REASON_ISSUER_UNAVAILABLE\x10#\x12\"\n" +
 	"\x1eERROR_REASON_AUDIT_UNAVAILABLE\x10$\x12\x1a\n" +
-	"\x16ERROR_REASON_AUDIT_OFF\x10%\"\x04\b\x05\x10\x05B\x94\x01\n" +
+	"\x16ERROR_REASON_AUDIT_OFF\x10%\x12#\n" +
+	"\x1fERROR_REASON_DOCUMENT_NOT_FOUND\x10&\"\x04\b\x05\x10\x05B\x94\x01\n" +
 	"\rcom.memory.v1B\n" +
 	"ErrorProtoP\x01Z2github.com/stratamem/strata/api/memory/v1;memoryv1\xa2\x02\x03MXX\xaa\x02\tMemory.V1\xca\x02\tMemory\\V1\xe2\x02\x15Memory\\V1\\GPBMetadata\xea\x02\n" +
 	"Memory::V1b\x06proto3"

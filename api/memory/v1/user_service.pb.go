@@ -837,7 +837,11 @@ type ImportUserResponse struct {
 	Vectors int64 `protobuf:"varint,7,opt,name=vectors,proto3" json:"vectors,omitempty"`
 	// How many vectors of the file were left out, and are made again in the background: the server's are of another model or dimension, or
 	// the user was there already.
-	LeftVectors   int64 `protobuf:"varint,8,opt,name=left_vectors,json=leftVectors,proto3" json:"left_vectors,omitempty"`
+	LeftVectors int64 `protobuf:"varint,8,opt,name=left_vectors,json=leftVectors,proto3" json:"left_vectors,omitempty"`
+	// How many documents were imported. Their vectors are made again when they are searched.
+	Documents int64 `protobuf:"varint,9,opt,name=documents,proto3" json:"documents,omitempty"`
+	// How many documents of the file were left out: the user has one under that key, or deleted it since, or it has expired.
+	LeftDocuments int64 `protobuf:"varint,10,opt,name=left_documents,json=leftDocuments,proto3" json:"left_documents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -928,6 +932,20 @@ func (x *ImportUserResponse) GetLeftVectors() int64 {
 	return 0
 }
 
+func (x *ImportUserResponse) GetDocuments() int64 {
+	if x != nil {
+		return x.Documents
+	}
+	return 0
+}
+
+func (x *ImportUserResponse) GetLeftDocuments() int64 {
+	if x != nil {
+		return x.LeftDocuments
+	}
+	return 0
+}
+
 var File_memory_v1_user_service_proto protoreflect.FileDescriptor
 
 const file_memory_v1_user_service_proto_rawDesc = "" +
@@ -982,7 +1000,7 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x126\n" +
 	"\von_conflict\x18\x03 \x01(\x0e2\x15.memory.v1.OnConflictR\n" +
-	"onConflict\"\x88\x02\n" +
+	"onConflict\"\xcd\x02\n" +
 	"\x12ImportUserResponse\x12#\n" +
 	"\x04user\x18\x01 \x01(\v2\x0f.memory.v1.UserR\x04user\x12\x1a\n" +
 	"\bsessions\x18\x02 \x01(\x03R\bsessions\x12\x1a\n" +
@@ -992,7 +1010,10 @@ const file_memory_v1_user_service_proto_rawDesc = "" +
 	"\n" +
 	"left_facts\x18\x06 \x01(\x03R\tleftFacts\x12\x18\n" +
 	"\avectors\x18\a \x01(\x03R\avectors\x12!\n" +
-	"\fleft_vectors\x18\b \x01(\x03R\vleftVectors*s\n" +
+	"\fleft_vectors\x18\b \x01(\x03R\vleftVectors\x12\x1c\n" +
+	"\tdocuments\x18\t \x01(\x03R\tdocuments\x12%\n" +
+	"\x0eleft_documents\x18\n" +
+	" \x01(\x03R\rleftDocuments*s\n" +
 	"\n" +
 	"OnConflict\x12\x1b\n" +
 	"\x17ON_CONFLICT_UNSPECIFIED\x10\x00\x12\x14\n" +

@@ -1,6 +1,7 @@
 // The client: the services of the contract, whose calls retry and throw StrataError, and short forms of what agents call.
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { type CallOptions, createClient, type Client as ServiceClient, type Transport } from "@connectrpc/connect";
+import { NotFound } from "./errors.js";
 import * as messages from "./messages.js";
 import { recalled, recallRequest } from "./recall.js";
 import { defaultRetry, type RetryPolicy } from "./retry.js";
@@ -38,6 +39,7 @@ export interface Connection {
 export class BaseClient {
   readonly memory: ServiceClient<typeof v1.MemoryService>;
   readonly facts: ServiceClient<typeof v1.FactService>;
+  readonly documents: ServiceClient<typeof v1.DocumentService>;
   readonly summaries: ServiceClient<typeof v1.SummaryService>;
   readonly users: ServiceClient<typeof v1.UserService>;
   readonly history: ServiceClient<typeof v1.HistoryService>;
@@ -58,6 +60,7 @@ export class BaseClient {
     this.#connection = connection;
     this.memory = createClient(v1.MemoryService, transport);
     this.facts = createClient(v1.FactService, transport);
+    this.documents = createClient(v1.DocumentService, transport);
     this.summaries = createClient(v1.SummaryService, transport);
     this.users = createClient(v1.UserService, transport);
     this.history = createClient(v1.HistoryService, transport);
@@ -151,6 +154,29 @@ export class BaseClient {
       (pageToken) => this.facts.listFacts({ ...fields, ...(pageToken && { pageToken }), userId }),
       (page) => page.facts,
     );
+  }
+
+  /** Stores a JSON object under a namespace and a key; fields are those of Document. */
+  async putDocument(
+    userId: string,
+    namespace: string[],
+    key: string,
+    value: object,
+    fields: Fields<typeof v1.DocumentSchema, "userId" | "namespace" | "key" | "value" | "valueJson"> = {},
+  ): Promise<v1.Document> {
+    const reply = await this.documents.putDocument({ document: { ...fields, userId, namespace, key, valueJson: JSON.stringify(value) } });
+    return reply.document as v1.Document;
+  }
+
+  /** What a document holds; undefined where there is none. */
+  async documentValue(userId: string, namespace: string[], key: string): Promise<unknown> {
+    try {
+      const reply = await this.documents.getDocument({ userId, namespace, key, asJson: true });
+      return JSON.parse(reply.document?.valueJson ?? "{}");
+    } catch (error) {
+      if (error instanceof NotFound) return undefined;
+      throw error;
+    }
   }
 
   /** Waits for background work on what is recorded, for at most so many milliseconds; whether it is done. */

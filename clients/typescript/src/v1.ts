@@ -3,6 +3,7 @@ export * from "./gen/memory/v1/access_service_pb.js";
 export * from "./gen/memory/v1/audit_service_pb.js";
 export * from "./gen/memory/v1/check_pb.js";
 export * from "./gen/memory/v1/context_pb.js";
+export * from "./gen/memory/v1/document_service_pb.js";
 export * from "./gen/memory/v1/error_pb.js";
 export * from "./gen/memory/v1/fact_pb.js";
 export * from "./gen/memory/v1/fact_service_pb.js";

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,11 +44,12 @@ const (
 	KindMessages = "messages"
 	KindFact     = "fact"
 	KindSummary  = "summary"
+	KindDocument = "document"
 )
 
 // Entry is something that was erased.
 type Entry struct {
-	ID      string                `json:"id"` // of the erasure, or of the fact
+	ID      string                `json:"id"` // of the erasure, of the fact, or of the deletion of a document
 	Kind    string                `json:"kind"`
 	Scope   memory.ScopeKey       `json:"scope"`
 	Session memory.SessionKey     `json:"session,omitempty"` // of KindSession and KindMessages
@@ -131,6 +133,11 @@ func OfErasure(e memory.Erasure) Entry {
 	return out
 }
 
+// OfDocument is the entry of a document that a person deleted, as it was put with the etag. Its id begins with the hash of its place.
+func OfDocument(scope memory.ScopeKey, hash memory.KeyedHash, etag string, at time.Time) Entry {
+	return Entry{ID: hex.EncodeToString(hash[:]) + "/" + etag, Kind: KindDocument, Scope: scope, Time: at}
+}
+
 // OfFact is the entry of a fact that a person deleted.
 func OfFact(scope memory.ScopeKey, id string, at time.Time) Entry {
 	return Entry{ID: id, Kind: KindFact, Scope: scope, Time: at}
@@ -142,7 +149,7 @@ func (e Entry) check() error {
 		return errors.New("it lacks its id, its life or its time")
 	}
 	switch e.Kind {
-	case KindUser, KindFact:
+	case KindUser, KindFact, KindDocument:
 		return nil
 	case KindSession, KindMessages:
 		if e.Session == "" {

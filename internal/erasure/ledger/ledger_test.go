@@ -63,7 +63,7 @@ func TestLedger(t *testing.T) {
 	t.Run("is refused as a whole when an entry cannot be read, since what it names would come back", func(t *testing.T) {
 		for _, line := range []string{
 			`{"id":"x","kind":"user","scope":1}`,
-			`{"id":"x","kind":"document","scope":"s","time":"2026-05-01T12:00:00Z"}`,
+			`{"id":"x","kind":"sentence","scope":"s","time":"2026-05-01T12:00:00Z"}`,
 			`{"id":"x","kind":"session","scope":"s","time":"2026-05-01T12:00:00Z"}`,
 			`{"id":"x","kind":"user","time":"2026-05-01T12:00:00Z"}`,
 		} {

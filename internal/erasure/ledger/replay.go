@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -18,6 +20,9 @@ type Store interface {
 	FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error)
 	ApplyFacts(ctx context.Context, w store.FactWrite) (revision int64, err error)
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	DocumentHeads(ctx context.Context, user memory.UserRef, now time.Time) (store.DocumentHeads, error)
+	DeleteDocument(ctx context.Context, q store.DocumentQuery) error
 }
 
 // Replay repeats what the store has forgotten that it erased, as after a backup was restored. Nobody may write to the store
@@ -60,6 +65,9 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 	}
 	if e.Kind == KindFact {
 		return r.forget(ctx, user, e.ID)
+	}
+	if e.Kind == KindDocument {
+		return r.deleteDocument(ctx, user, e)
 	}
 	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
 	if e.Kind == KindSummary {
@@ -131,6 +139,26 @@ const (
 	pageSize  = 1000
 	pageBytes = 8 << 20
 )
+
+// deleteDocument deletes a document that was put before it was deleted. Of what has expired by now nothing is seen anyway.
+func (r Replay) deleteDocument(ctx context.Context, user memory.UserRef, e Entry) (did bool, err error) {
+	u, err := r.Store.User(ctx, user)
+	if err != nil {
+		return false, fmt.Errorf("read the user: %w", err)
+	}
+	heads, err := r.Store.DocumentHeads(ctx, user, r.Now())
+	if err != nil {
+		return false, fmt.Errorf("read what documents there are: %w", err)
+	}
+	wanted, _, _ := strings.Cut(e.ID, "/")
+	for _, h := range heads.Heads {
+		hash := store.DeletedDocumentHash(u.HashKey, h.Place)
+		if hex.EncodeToString(hash[:]) == wanted && !h.UpdateTime.After(e.Time) {
+			return true, r.Store.DeleteDocument(ctx, store.DocumentQuery{User: user, Place: h.Place, Time: r.Now()})
+		}
+	}
+	return false, nil
+}
 
 // forget deletes a fact with its history. It is not learnt again in any of its wordings.
 func (r Replay) forget(ctx context.Context, user memory.UserRef, id string) (did bool, err error) {

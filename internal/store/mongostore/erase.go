@@ -485,6 +485,8 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.factVectors, of},
 			{s.quarantine, of},
 			{s.segments, of},
+			{s.documents, keys},
+			{s.deletedDocuments, keys},
 			{s.searchIndexs, eq("_id", d.Scope)},
 			{s.erasures, slices.Concat(of, unbegunReplacement())},
 			{s.conversations, of},

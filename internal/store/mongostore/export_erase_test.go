@@ -73,7 +73,7 @@ func (s *Store) HaltedOpening(ctx context.Context, p store.JobOpening) (Halted, 
 func (s *Store) RowsOfOthers(ctx context.Context, lives ...memory.ScopeKey) (map[string]int64, error) {
 	rows := map[string]int64{}
 	for _, c := range []string{
-		"conversations", "turns", "segments", "slots", "facts", "fact_revisions", "forgotten", "quarantine", "fact_vectors", "nodes",
+		"conversations", "turns", "segments", "slots", "facts", "fact_revisions", "documents", "deleted_documents", "forgotten", "quarantine", "fact_vectors", "nodes",
 	} {
 		n, err := s.users.Database().Collection(c).CountDocuments(ctx, eq("scope", eq("$nin", lives)))
 		if err != nil {

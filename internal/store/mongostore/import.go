@@ -37,7 +37,7 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 	if err != nil {
 		return s.failed("import records", err)
 	}
-	im := imports{user: u}
+	im := imports{user: u, newKey: s.core.keys}
 	if im.keys, err = s.otherKeys(ctx, p.Records); err != nil {
 		return err
 	}
@@ -200,6 +200,8 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		{s.nodes, keys},
 		{s.summaryRevisions, keys},
 		{s.slots, all},
+		{s.documents, keys},
+		{s.deletedDocuments, keys},
 	} {
 		if left, err = deleteSome(ctx, w.from, w.filter, left); err != nil || left <= 0 {
 			return false, s.failed("abandon import", err)

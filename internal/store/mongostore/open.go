@@ -52,6 +52,7 @@ type Store struct {
 	*keyStore
 	*usageStore
 	*auditStore
+	*documentStore
 	*archive
 
 	closing sync.Once
@@ -67,6 +68,7 @@ type core struct {
 	users, conversations, turns     *mongo.Collection
 	searchIndexs, segments          *mongo.Collection
 	slots                           *mongo.Collection
+	documents, deletedDocuments     *mongo.Collection
 	facts, factRevisions, forgotten *mongo.Collection
 	quarantine, quarantineCounts    *mongo.Collection
 	factVectors, embeddings         *mongo.Collection
@@ -206,6 +208,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		erasures: db.Collection("erasures"), meta: db.Collection("meta"), leases: db.Collection("leases"),
 		apiKeys: db.Collection("api_keys"), tenants: db.Collection("tenants"),
 		tenantUsage: db.Collection("tenant_usage"), audit: db.Collection("audit"),
+		documents: db.Collection("documents"), deletedDocuments: db.Collection("deleted_documents"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
 	index := &searchIndex{core: c, transcript: transcript}
@@ -219,7 +222,7 @@ func bind(db *mongo.Database, o Options) *Store {
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
-		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c},
+		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c}, documentStore: &documentStore{c},
 		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }

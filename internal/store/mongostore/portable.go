@@ -45,6 +45,7 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 	x := export{s: s, user: u, each: func(r store.Record) error { return each(store.Canonical(r)) }}
 	for _, step := range []func(context.Context) error{
 		x.head, x.sessions, x.turns, x.revised, x.nodes, x.slots, x.facts, x.forgotten, x.refused,
+		x.documents, x.deletedDocuments,
 	} {
 		if err := step(ctx); err != nil {
 			return s.failed("export user", err)
@@ -398,7 +399,7 @@ func (s *archive) Import(ctx context.Context, user memory.UserRef, records []sto
 	if err != nil {
 		return err
 	}
-	im := imports{user: u, versions: versions}
+	im := imports{user: u, newKey: s.core.keys, versions: versions}
 	if im.keys, err = s.otherKeys(ctx, records); err != nil {
 		return err
 	}
@@ -470,10 +471,11 @@ func otherThan(scope memory.ScopeKey, key memory.HashKey) memory.HashKey {
 // import that went before may have stored an older state of them.
 type imports struct {
 	user     userDoc
+	newKey   func() string
 	versions []int                                // of embeddings
 	keys     map[memory.SessionKey]memory.HashKey // see otherKeys
 
-	sessions, turns, nodes, revised, slots, facts, revisions, vectors, refused []document
+	sessions, turns, nodes, revised, slots, facts, revisions, vectors, refused, documents, deleted []document
 
 	forgotten []mongo.WriteModel
 }
@@ -503,6 +505,13 @@ func (im *imports) add(r store.Record) error {
 	case r.Refused != nil:
 		d := im.quarantined(*r.Refused)
 		im.refused = append(im.refused, document{d.Key, d})
+	case r.Document != nil:
+		d := newDocumentDoc(im.user.Scope, *r.Document)
+		d.ETag = im.newKey()
+		im.documents = append(im.documents, document{d.ID, d})
+	case r.Deleted != nil:
+		d := newDeletedDoc(im.user.Scope, *r.Deleted)
+		im.deleted = append(im.deleted, document{d.ID, d})
 	}
 	return nil
 }
@@ -699,6 +708,8 @@ func (im *imports) collections(s *core) []collection {
 		{s.factRevisions, im.revisions},
 		{s.factVectors, im.vectors},
 		{s.quarantine, im.refused},
+		{s.documents, im.documents},
+		{s.deletedDocuments, im.deleted},
 	}
 }
 

@@ -133,6 +133,8 @@ func (w *sweeping) user(uid int64) error {
 		{"segments", "no", "uid = ?", []any{uid}, "bytes"},
 		{"hidden_messages", "key", "uid = ?", []any{uid}, "0"},
 		{"user_state", "uid", "uid = ?", []any{uid}, "octet_length(state)"},
+		{"documents", "namespace, key", "uid = ?", []any{uid}, "octet_length(value) + ifnull(length(vector), 0)"},
+		{"deleted_documents", "hash", "uid = ?", []any{uid}, "0"},
 	}
 	versions, err := embeddingVersions(w.c)
 	if err != nil {

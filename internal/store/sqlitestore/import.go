@@ -44,7 +44,7 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		if err := c.run(`UPDATE users SET update_time = ? WHERE uid = ?`, micros(p.Time), at.uid); err != nil {
 			return err
 		}
-		im := imports{c: c, at: at, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{}}
+		im := imports{c: c, at: at, newKey: s.core.keys, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{}}
 		for i := range p.Records {
 			if err := im.add(&p.Records[i]); err != nil {
 				return twice(fmt.Errorf("record %d: %w", i+1, err))
@@ -66,6 +66,7 @@ func twice(err error) error {
 type imports struct {
 	c      *conn
 	at     found
+	newKey func() string
 	tenant string
 	sids   map[memory.SessionKey]int64
 	keys   map[int64]memory.HashKey // of the sessions whose turns were added: see hashKeyOf
@@ -91,6 +92,10 @@ func (im *imports) add(r *store.Record) error {
 			im.at.uid, f.Change, f.FactID, f.Key[:], orNever(f.Time))
 	case r.Refused != nil:
 		return im.refused(r.Refused)
+	case r.Document != nil:
+		return im.document(*r.Document, im.newKey())
+	case r.Deleted != nil:
+		return im.c.run(`INSERT INTO deleted_documents (uid, hash, time) VALUES (?, ?, ?)`, im.at.uid, r.Deleted.Hash[:], micros(r.Deleted.Time))
 	}
 	return fmt.Errorf("a record of no kind that belongs to a user's content")
 }
@@ -349,6 +354,8 @@ var abandoned = []string{
 		(SELECT uid, kind, sid, period, revision FROM summary_revisions WHERE uid = ?3 LIMIT ?4)`,
 	`DELETE FROM slots WHERE key IN (SELECT key FROM slots WHERE key BETWEEN ?1 AND ?2 LIMIT ?4)`,
 	`DELETE FROM hidden_messages WHERE (uid, key) IN (SELECT uid, key FROM hidden_messages WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM documents WHERE (uid, namespace, key) IN (SELECT uid, namespace, key FROM documents WHERE uid = ?3 LIMIT ?4)`,
+	`DELETE FROM deleted_documents WHERE (uid, hash) IN (SELECT uid, hash FROM deleted_documents WHERE uid = ?3 LIMIT ?4)`,
 }
 
 // abandonedOfSession are the rows of a session, in the same order; the third parameter is the session.

@@ -60,6 +60,7 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 		{"Keys", func(t *testing.T) { testKeys(t, open) }},
 		{"Usage", func(t *testing.T) { testUsage(t, open) }},
 		{"Audit", func(t *testing.T) { testAudit(t, open) }},
+		{"Documents", func(t *testing.T) { testDocuments(t, open) }},
 		{"Leases", func(t *testing.T) { testLeases(t, open) }},
 		{"Isolation", func(t *testing.T) { testIsolation(t, open) }},
 		{"Concurrency", func(t *testing.T) { testConcurrency(t, open, o.Writers) }},

@@ -69,6 +69,7 @@ func Fill(t *testing.T, s store.PrimaryStore) {
 	useSummaries(t, s)
 	useKeys(t, s)
 	useUsage(t, s)
+	useDocuments(t, s)
 	useAudit(t, s)
 	useFeeds(t, s)
 }

@@ -4,7 +4,7 @@ Client and AsyncClient make calls, messages reads and writes what providers send
 Adapters of frameworks stand in modules of their own, such as stratamem.openai_agents.
 """
 
-from stratamem.client import AsyncClient, Client
+from stratamem.client import AsyncClient, Client, document_value
 from stratamem.errors import (
     AlreadyExists,
     Cancelled,
@@ -41,4 +41,5 @@ __all__ = [
     "StrataError",
     "Unauthenticated",
     "Unavailable",
+    "document_value",
 ]

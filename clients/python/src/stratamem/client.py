@@ -3,6 +3,7 @@ calls retry and raise StrataError like all others, and short forms of the calls 
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
@@ -11,10 +12,12 @@ from google.protobuf import struct_pb2
 
 from stratamem import _channel, _memory, messages, v1
 from stratamem._channel import DEFAULT_TIMEOUT
+from stratamem.errors import NotFound
 from stratamem.retry import Retry
 from stratamem.v1 import (
     access_service_pb2_grpc,
     audit_service_pb2_grpc,
+    document_service_pb2_grpc,
     fact_service_pb2_grpc,
     history_service_pb2_grpc,
     maintenance_service_pb2_grpc,
@@ -24,7 +27,7 @@ from stratamem.v1 import (
     work_service_pb2_grpc,
 )
 
-__all__ = ["AsyncClient", "Client"]
+__all__ = ["AsyncClient", "Client", "document_value"]
 
 
 def _record(user_id: str, session_id: str, said: Iterable[Any], state_patch: Mapping[str, Any] | None, **fields: Any) -> v1.RecordRequest:
@@ -38,6 +41,28 @@ def _record(user_id: str, session_id: str, said: Iterable[Any], state_patch: Map
 
 def _build(user_id: str, session_id: str, query: str, pending: Iterable[Any], **fields: Any) -> v1.BuildContextRequest:
     return v1.BuildContextRequest(user_id=user_id, session_id=session_id, query=query, pending=messages.read_all(pending), **fields)
+
+
+def _put(user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any) -> v1.PutDocumentRequest:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    document = v1.Document(user_id=user_id, namespace=namespace, key=key, value_json=text, **fields)
+    if ttl is not None:
+        document.ttl.FromNanoseconds(int(ttl * 1e9))
+    return v1.PutDocumentRequest(document=document)
+
+
+def _find(
+    user_id: str, query: str, namespace_prefix: Iterable[str], where: Mapping[str, Any] | None, **fields: Any
+) -> v1.SearchDocumentsRequest:
+    request = v1.SearchDocumentsRequest(user_id=user_id, query=query, namespace_prefix=namespace_prefix, as_json=True, **fields)
+    if where:
+        request.filter.update(dict(where))
+    return request
+
+
+def document_value(document: v1.Document) -> dict[str, Any]:
+    """What a document holds, with its numbers as they were put."""
+    return cast("dict[str, Any]", json.loads(document.value_json))
 
 
 def _next(request: Any, page: Any) -> bool:
@@ -68,6 +93,7 @@ class Client:
         channel = cast(grpc.Channel, _channel.Channel(self._connection, self.settings))
         self.memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self.facts = fact_service_pb2_grpc.FactServiceStub(channel)
+        self.documents = document_service_pb2_grpc.DocumentServiceStub(channel)
         self.summaries = summary_service_pb2_grpc.SummaryServiceStub(channel)
         self.users = user_service_pb2_grpc.UserServiceStub(channel)
         self.history = history_service_pb2_grpc.HistoryServiceStub(channel)
@@ -137,6 +163,54 @@ class Client:
         """What is known about the user; fields are those of ListFactsRequest."""
         return self.pages(self.facts.ListFacts, v1.ListFactsRequest(user_id=user_id, **fields), "facts")
 
+    def put_document(
+        self,
+        user_id: str,
+        namespace: Iterable[str],
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        ttl: float | None = None,
+        **fields: Any,
+    ) -> v1.Document:
+        """Stores a JSON object under a namespace and a key, for so many seconds after it was put or read last where ttl is given;
+        fields are those of Document."""
+        return self.documents.PutDocument(_put(user_id, namespace, key, value, ttl, **fields)).document
+
+    def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
+        """The document, None where there is none; document_value has what it holds."""
+        request = v1.GetDocumentRequest(user_id=user_id, namespace=namespace, key=key, as_json=True, **fields)
+        try:
+            return self.documents.GetDocument(request).document
+        except NotFound:
+            return None
+
+    def find_documents(
+        self,
+        user_id: str,
+        query: str = "",
+        *,
+        namespace_prefix: Iterable[str] = (),
+        where: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> v1.SearchDocumentsResponse:
+        """Documents for the query, best first, or the latest put without one. where is a filter, such as {"rating": {"$gte": 4}};
+        fields are those of SearchDocumentsRequest."""
+        return self.documents.SearchDocuments(_find(user_id, query, namespace_prefix, where, **fields))
+
+    def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> Iterator[v1.Document]:
+        """All documents, by namespace and key; fields are those of ListDocumentsRequest."""
+        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=namespace_prefix, as_json=True, **fields)
+        return self.pages(self.documents.ListDocuments, request, "documents")
+
+    def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:
+        """Deletes a document; whether there was one."""
+        try:
+            self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=namespace, key=key))
+        except NotFound:
+            return False
+        return True
+
     def wait(self, user_id: str, session_id: str, *of: v1.Watermark, timeout: float = 10.0) -> bool:
         """Waits for background work on what is recorded, for at most so many seconds; whether it is done."""
         request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=of)
@@ -171,6 +245,7 @@ class AsyncClient:
         channel = cast(grpc.aio.Channel, _channel.AsyncChannel(self._connection, self.settings))
         self.memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self.facts = fact_service_pb2_grpc.FactServiceStub(channel)
+        self.documents = document_service_pb2_grpc.DocumentServiceStub(channel)
         self.summaries = summary_service_pb2_grpc.SummaryServiceStub(channel)
         self.users = user_service_pb2_grpc.UserServiceStub(channel)
         self.history = history_service_pb2_grpc.HistoryServiceStub(channel)
@@ -239,6 +314,52 @@ class AsyncClient:
     def known_facts(self, user_id: str, **fields: Any) -> AsyncIterator[v1.Fact]:
         """As Client.known_facts."""
         return self.pages(self.facts.ListFacts, v1.ListFactsRequest(user_id=user_id, **fields), "facts")
+
+    async def put_document(
+        self,
+        user_id: str,
+        namespace: Iterable[str],
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        ttl: float | None = None,
+        **fields: Any,
+    ) -> v1.Document:
+        """As Client.put_document."""
+        return (await self.documents.PutDocument(_put(user_id, namespace, key, value, ttl, **fields))).document
+
+    async def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
+        """As Client.document."""
+        request = v1.GetDocumentRequest(user_id=user_id, namespace=namespace, key=key, as_json=True, **fields)
+        try:
+            return (await self.documents.GetDocument(request)).document
+        except NotFound:
+            return None
+
+    async def find_documents(
+        self,
+        user_id: str,
+        query: str = "",
+        *,
+        namespace_prefix: Iterable[str] = (),
+        where: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> v1.SearchDocumentsResponse:
+        """As Client.find_documents."""
+        return await self.documents.SearchDocuments(_find(user_id, query, namespace_prefix, where, **fields))
+
+    def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> AsyncIterator[v1.Document]:
+        """As Client.list_documents."""
+        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=namespace_prefix, as_json=True, **fields)
+        return self.pages(self.documents.ListDocuments, request, "documents")
+
+    async def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:
+        """As Client.delete_document."""
+        try:
+            await self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=namespace, key=key))
+        except NotFound:
+            return False
+        return True
 
     async def wait(self, user_id: str, session_id: str, *of: v1.Watermark, timeout: float = 10.0) -> bool:
         """As Client.wait."""

@@ -4,6 +4,7 @@ from stratamem.v1.access_service_pb2 import *  # noqa: F403
 from stratamem.v1.audit_service_pb2 import *  # noqa: F403
 from stratamem.v1.check_pb2 import *  # noqa: F403
 from stratamem.v1.context_pb2 import *  # noqa: F403
+from stratamem.v1.document_service_pb2 import *  # noqa: F403
 from stratamem.v1.error_pb2 import *  # noqa: F403
 from stratamem.v1.fact_pb2 import *  # noqa: F403
 from stratamem.v1.fact_service_pb2 import *  # noqa: F403

@@ -138,7 +138,7 @@ class ImportUserRequest(_message.Message):
     def __init__(self, user_id: _Optional[str] = ..., chunk: _Optional[bytes] = ..., on_conflict: _Optional[_Union[OnConflict, str]] = ...) -> None: ...
 
 class ImportUserResponse(_message.Message):
-    __slots__ = ("user", "sessions", "messages", "facts", "left_sessions", "left_facts", "vectors", "left_vectors")
+    __slots__ = ("user", "sessions", "messages", "facts", "left_sessions", "left_facts", "vectors", "left_vectors", "documents", "left_documents")
     USER_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +147,8 @@ class ImportUserResponse(_message.Message):
     LEFT_FACTS_FIELD_NUMBER: _ClassVar[int]
     VECTORS_FIELD_NUMBER: _ClassVar[int]
     LEFT_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     user: User
     sessions: int
     messages: int
@@ -155,4 +157,6 @@ class ImportUserResponse(_message.Message):
     left_facts: int
     vectors: int
     left_vectors: int
-    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., left_sessions: _Optional[int] = ..., left_facts: _Optional[int] = ..., vectors: _Optional[int] = ..., left_vectors: _Optional[int] = ...) -> None: ...
+    documents: int
+    left_documents: int
+    def __init__(self, user: _Optional[_Union[User, _Mapping]] = ..., sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., left_sessions: _Optional[int] = ..., left_facts: _Optional[int] = ..., vectors: _Optional[int] = ..., left_vectors: _Optional[int] = ..., documents: _Optional[int] = ..., left_documents: _Optional[int] = ...) -> None: ...

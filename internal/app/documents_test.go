@@ -1,0 +1,209 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+func (h *harness) documents() memoryv1.DocumentServiceClient {
+	return memoryv1.NewDocumentServiceClient(h.conn)
+}
+
+// file puts a document of ada's under notes/… and returns it.
+func (h *harness) file(t *testing.T, key, value string, namespace ...string) *memoryv1.Document {
+	t.Helper()
+	return must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+		UserId: "ada", Namespace: append([]string{"notes"}, namespace...), Key: key, ValueJson: value,
+	}}))(t).GetDocument()
+}
+
+// foundKeys are the keys of what a search finds, best first.
+func (h *harness) foundKeys(t *testing.T, req *memoryv1.SearchDocumentsRequest) string {
+	t.Helper()
+	req.UserId = "ada"
+	var keys []string
+	for _, hit := range must(h.documents().SearchDocuments(h.ctx, req))(t).GetHits() {
+		keys = append(keys, hit.GetDocument().GetKey())
+	}
+	return strings.Join(keys, " ")
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	h := start(t)
+	t.Run("a value comes back as its text was, and as an object", func(t *testing.T) {
+		const value = `{"b":1.50,"a":[9007199254740993,null],"ü":"é"}`
+		put := h.file(t, "exact", value)
+		if put.GetEtag() == "" || put.GetValue() != nil || put.GetValueJson() != "" || put.GetCreateTime() == nil {
+			t.Errorf("put %v", put)
+		}
+		get := &memoryv1.GetDocumentRequest{UserId: "ada", Namespace: []string{"notes"}, Key: "exact", AsJson: true}
+		if got := must(h.documents().GetDocument(h.ctx, get))(t).GetDocument().GetValueJson(); got != value {
+			t.Errorf("got %s", got)
+		}
+		get.AsJson = false
+		if got := must(h.documents().GetDocument(h.ctx, get))(t).GetDocument().GetValue().AsMap(); got["b"] != 1.5 || got["ü"] != "é" {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("documents are found by words and meaning under a prefix, as a filter admits them", func(t *testing.T) {
+		h.file(t, "porridge", `{"note": "Oat porridge with blueberries for breakfast", "rating": 5}`, "food")
+		h.file(t, "soup", `{"note": "Leek soup in the evening", "rating": 3}`, "food")
+		h.file(t, "kayak", `{"note": "The kayak needs a new paddle", "rating": 5}`, "boats")
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "blueberries"}); !strings.HasPrefix(got, "porridge") {
+			t.Errorf("found %s", got)
+		}
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "paddles", NamespacePrefix: []string{"notes", "boats"}}); got != "kayak" {
+			t.Errorf("found %s", got)
+		}
+		for filter, want := range map[string]string{
+			`{"rating": 5}`:                     "kayak porridge",
+			`{"rating": {"$lt": 5}}`:            "soup",
+			`{"rating": {"$gte": 3, "$ne": 3}}`: "kayak porridge",
+		} {
+			f := &structpb.Struct{}
+			if err := f.UnmarshalJSON([]byte(filter)); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Filter: f}); got != want {
+				t.Errorf("%s found %s, want %s, the latest first", filter, got, want)
+			}
+		}
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{PageSize: 1, Offset: 1}); got != "soup" {
+			t.Errorf("the second latest is %s", got)
+		}
+	})
+	t.Run("what is put again, deleted or not to be searched is found as it is now", func(t *testing.T) {
+		h.file(t, "changing", `{"note": "a trumpet"}`)
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "trumpet", PageSize: 1}); got != "changing" {
+			t.Errorf("found %s", got)
+		}
+		h.file(t, "changing", `{"note": "a violin"}`)
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "violin", PageSize: 1}); got != "changing" {
+			t.Errorf("found %s", got)
+		}
+		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{UserId: "ada", Namespace: []string{"notes"}, Key: "changing"}))(t)
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "violin"}); strings.Contains(got, "changing") {
+			t.Errorf("found %s", got)
+		}
+		must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: "ada", Namespace: []string{"notes"}, Key: "hidden", ValueJson: `{"note": "a bassoon"}`, Unindexed: true,
+		}}))(t)
+		must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: "ada", Namespace: []string{"notes"}, Key: "part", ValueJson: `{"title": "an oboe", "body": "a bassoon"}`, IndexFields: []string{"title"},
+		}}))(t)
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "bassoon", MinScore: .9}); got != "" {
+			t.Errorf("found %s", got)
+		}
+		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "oboe", PageSize: 1}); got != "part" {
+			t.Errorf("found %s", got)
+		}
+	})
+	t.Run("a list goes by namespace and key, page by page, and namespaces match patterns", func(t *testing.T) {
+		var keys []string
+		req := &memoryv1.ListDocumentsRequest{UserId: "ada", NamespacePrefix: []string{"notes", "food"}, PageSize: 1}
+		for {
+			page := must(h.documents().ListDocuments(h.ctx, req))(t)
+			for _, d := range page.GetDocuments() {
+				keys = append(keys, d.GetKey())
+			}
+			if req.PageToken = page.GetNextPageToken(); req.GetPageToken() == "" {
+				break
+			}
+		}
+		if got := strings.Join(keys, " "); got != "porridge soup" {
+			t.Errorf("listed %s", got)
+		}
+		namespaces := must(h.documents().ListNamespaces(h.ctx, &memoryv1.ListNamespacesRequest{UserId: "ada", Suffix: []string{"*", "food"}}))(t).GetNamespaces()
+		if len(namespaces) != 1 || strings.Join(namespaces[0].GetLabels(), "/") != "notes/food" {
+			t.Errorf("namespaces %v", namespaces)
+		}
+	})
+	t.Run("a stale etag is refused, and a document that has another stays", func(t *testing.T) {
+		first := h.file(t, "etag", `{"n": 1}`)
+		second := h.file(t, "etag", `{"n": 2}`)
+		_, err := h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: "ada", Namespace: []string{"notes"}, Key: "etag", ValueJson: `{"n": 3}`, Etag: first.GetEtag(),
+		}})
+		refused(t, err, codes.Aborted, "ETAG_MISMATCH", "")
+		got := must(h.documents().GetDocument(h.ctx, &memoryv1.GetDocumentRequest{UserId: "ada", Namespace: []string{"notes"}, Key: "etag"}))(t).GetDocument()
+		if got.GetEtag() != second.GetEtag() {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a read begins the time to live anew, unless it is to be kept", func(t *testing.T) {
+		put := must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+			UserId: "ada", Namespace: []string{"brief"}, Key: "k", ValueJson: `{"note": "soon gone"}`, Ttl: durationpb.New(time.Hour),
+		}}))(t).GetDocument()
+		get := func(keep bool) time.Time {
+			r := must(h.documents().GetDocument(h.ctx, &memoryv1.GetDocumentRequest{UserId: "ada", Namespace: []string{"brief"}, Key: "k", KeepTtl: keep}))(t)
+			return r.GetDocument().GetExpireTime().AsTime()
+		}
+		first := put.GetExpireTime().AsTime()
+		if !get(true).Equal(first) {
+			t.Error("a read that keeps the time to live changed it")
+		}
+		renewed := get(false)
+		if !renewed.After(first) || !get(true).Equal(renewed) {
+			t.Errorf("expires at %v, and after a read at %v", first, renewed)
+		}
+	})
+	t.Run("bad requests name the field, and nothing is stored", func(t *testing.T) {
+		for field, d := range map[string]*memoryv1.Document{
+			"document.namespace":       {Key: "k", ValueJson: "{}"},
+			"document.namespace[1]":    {Namespace: []string{"a", ""}, Key: "k", ValueJson: "{}"},
+			"document.key":             {Namespace: []string{"a"}, ValueJson: "{}"},
+			"document.value":           {Namespace: []string{"a"}, Key: "k"},
+			"document.value_json":      {Namespace: []string{"a"}, Key: "k", ValueJson: `[1]`},
+			"document.ttl":             {Namespace: []string{"a"}, Key: "k", ValueJson: "{}", Ttl: durationpb.New(time.Millisecond)},
+			"document.index_fields[0]": {Namespace: []string{"a"}, Key: "k", ValueJson: "{}", IndexFields: []string{"a..b"}},
+		} {
+			d.UserId = "nobody"
+			_, err := h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: d})
+			refused(t, err, codes.InvalidArgument, "FIELD_INVALID", field)
+		}
+		large := fmt.Sprintf(`{"a": "%s"}`, strings.Repeat("x", 64<<10))
+		_, err := h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{UserId: "nobody", Namespace: []string{"a"}, Key: "k", ValueJson: large}})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "document.value_json")
+		filter := must(structpb.NewStruct(map[string]any{"a": map[string]any{"$in": "x"}}))(t)
+		_, err = h.documents().SearchDocuments(h.ctx, &memoryv1.SearchDocumentsRequest{UserId: "ada", Filter: filter})
+		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "filter.a")
+		_, err = h.users().GetUser(h.ctx, &memoryv1.GetUserRequest{UserId: "nobody"})
+		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
+	})
+	t.Run("documents go with the user to another server, and what was deleted does not come back with a file", func(t *testing.T) {
+		h.file(t, "gone", `{"note": "to be deleted"}`)
+		file := must(h.export(t, "ada"))(t)
+		before := listAll(t, h, "ada")
+		other := start(t)
+		if r := must(other.imported(other.ctx, "ada", file, 1<<20))(t); int(r.GetDocuments()) != len(before) {
+			t.Errorf("imported %v", r)
+		}
+		if after := listAll(t, other, "ada"); strings.Join(after, "\n") != strings.Join(before, "\n") {
+			t.Errorf("before %v\nafter %v", before, after)
+		}
+		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{UserId: "ada", Namespace: []string{"notes"}, Key: "gone"}))(t)
+		r := must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_OVERWRITE))(t)
+		if r.GetLeftDocuments() != 1 || int(r.GetDocuments()) != len(before)-1 {
+			t.Errorf("imported over: %v", r)
+		}
+	})
+}
+
+// listAll are the places and values of all documents.
+func listAll(t *testing.T, h *harness, user string) (all []string) {
+	t.Helper()
+	page := must(h.documents().ListDocuments(h.ctx, &memoryv1.ListDocumentsRequest{UserId: user, PageSize: 500, AsJson: true}))(t)
+	for _, d := range page.GetDocuments() {
+		all = append(all, strings.Join(d.GetNamespace(), "/")+" "+d.GetKey()+" "+d.GetValueJson()+" "+d.GetUpdateTime().AsTime().String())
+	}
+	return all
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// documentsCmd groups the commands about documents by namespace.
+type documentsCmd struct {
+	Put        documentsPutCmd        `cmd:"" help:"Store a JSON object under a namespace and a key."`
+	Get        documentsGetCmd        `cmd:"" aliases:"show" help:"Print a document's value."`
+	List       documentsListCmd       `cmd:"" help:"List documents by namespace and key."`
+	Search     documentsSearchCmd     `cmd:"" help:"Find documents by words and meaning."`
+	Delete     documentsDeleteCmd     `cmd:"" help:"Delete a document."`
+	Namespaces documentsNamespacesCmd `cmd:"" help:"List the namespaces that hold documents."`
+}
+
+// documentPlace names a document.
+type documentPlace struct {
+	User      string `arg:"" help:"The user."`
+	Namespace string `arg:"" help:"The namespace: its labels with a slash between, such as memories/food."`
+	Key       string `arg:"" help:"The document's key."`
+}
+
+// labelsOf are the labels of a namespace as it is given to a command.
+func labelsOf(namespace string) []string {
+	if namespace == "" {
+		return nil
+	}
+	return strings.Split(namespace, "/")
+}
+
+func namespaceText(labels []string) string { return oneLine(strings.Join(labels, "/")) }
+
+type documentsPutCmd struct {
+	documentPlace
+	Value     string        `arg:"" help:"The JSON object; @PATH for the content of a file, - for stdin."`
+	Field     []string      `sep:"none" placeholder:"PATH" help:"Search only this part of the value, such as profile.city or notes[*].text; may be repeated."`
+	Unindexed bool          `help:"No query finds it."`
+	TTL       time.Duration `name:"ttl" placeholder:"DURATION" help:"How long after it was put or read last it expires, such as 720h; never when not given."`
+	ETag      string        `name:"etag" help:"Refuse unless this is the stored document's etag."`
+}
+
+// Run stores the document and prints where.
+func (c *documentsPutCmd) Run(r *run) error {
+	value, err := c.value(r.env)
+	if err != nil {
+		return err
+	}
+	d := &memoryv1.Document{
+		UserId: c.User, Namespace: labelsOf(c.Namespace), Key: c.Key, ValueJson: value, IndexFields: c.Field, Unindexed: c.Unindexed, Etag: c.ETag,
+	}
+	if c.TTL != 0 {
+		d.Ttl = durationpb.New(c.TTL)
+	}
+	var reply *memoryv1.PutDocumentResponse
+	err = callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
+		reply, err = client.PutDocument(ctx, &memoryv1.PutDocumentRequest{Document: d})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply.GetDocument(), views{
+		table: func(w io.Writer) { r.fields(w, documentFields(reply.GetDocument())) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetDocument().GetKey()) },
+	})
+}
+
+func (c *documentsPutCmd) value(env Env) (string, error) {
+	path, isFile := strings.CutPrefix(c.Value, "@")
+	var b []byte
+	var err error
+	switch {
+	case c.Value == "-":
+		b, err = io.ReadAll(env.Stdin)
+	case isFile:
+		b, err = os.ReadFile(path)
+	default:
+		b = []byte(c.Value)
+	}
+	if err != nil {
+		return "", usagef("the value cannot be read: %w", err)
+	}
+	return string(b), nil
+}
+
+func documentFields(d *memoryv1.Document) [][]string {
+	ttl := "never"
+	if d.GetExpireTime() != nil {
+		ttl = clock(d.GetExpireTime())
+	}
+	return [][]string{
+		{"namespace", namespaceText(d.GetNamespace())},
+		{"key", oneLine(d.GetKey())},
+		{"created", clock(d.GetCreateTime())},
+		{"put", clock(d.GetUpdateTime())},
+		{"expires", ttl},
+		{"etag", oneLine(d.GetEtag())},
+	}
+}
+
+type documentsGetCmd struct {
+	documentPlace
+	KeepTTL bool `name:"keep-ttl" help:"Leave its time to live as if nobody had read it."`
+}
+
+// Run prints the document: its value alone, so that it can be piped.
+func (c *documentsGetCmd) Run(r *run) error {
+	var d *memoryv1.Document
+	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) error {
+		reply, err := client.GetDocument(ctx, &memoryv1.GetDocumentRequest{
+			UserId: c.User, Namespace: labelsOf(c.Namespace), Key: c.Key, AsJson: r.Output != "json", KeepTtl: c.KeepTTL,
+		})
+		d = reply.GetDocument()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(d, views{
+		table: func(w io.Writer) { fmt.Fprintln(w, indented(d.GetValueJson())) },
+		quiet: func(w io.Writer) { fmt.Fprintln(w, d.GetKey()) },
+	})
+}
+
+func indented(value string) string {
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(value), "", "  ") != nil {
+		return value
+	}
+	return out.String()
+}
+
+type documentsListCmd struct {
+	User   string `arg:"" help:"The user."`
+	Prefix string `arg:"" optional:"" help:"Only namespaces that begin with these labels, such as memories/food."`
+	Limit  int    `default:"50" help:"The most documents to list; 0 for all."`
+}
+
+// maxDocuments is the most that the API returns of documents at once.
+const maxDocuments = 500
+
+// Run prints the documents, page by page from the server.
+func (c *documentsListCmd) Run(r *run) error {
+	all := &memoryv1.ListDocumentsResponse{}
+	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, maxDocuments, func(size int32, token string) (int, string, error) {
+			page, err := client.ListDocuments(ctx, &memoryv1.ListDocumentsRequest{
+				UserId: c.User, NamespacePrefix: labelsOf(c.Prefix), PageSize: size, PageToken: token, AsJson: r.Output != "json",
+			})
+			all.Documents = append(all.Documents, page.GetDocuments()...)
+			return len(all.Documents), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(all, views{
+		table: func(w io.Writer) {
+			var rows [][]string
+			for _, d := range all.GetDocuments() {
+				rows = append(rows, []string{
+					namespaceText(d.GetNamespace()), oneLine(d.GetKey()), clock(d.GetUpdateTime()), clock(d.GetExpireTime()), oneLine(d.GetValueJson()),
+				})
+			}
+			r.table(w, slices.Concat(whole.columns("namespace", "key"), spare.columns("put", "expires"), wrapped.columns("value")), rows)
+			r.more(all.GetNextPageToken())
+		},
+		quiet: func(w io.Writer) {
+			for _, d := range all.GetDocuments() {
+				fmt.Fprintf(w, "%s\t%s\n", namespaceText(d.GetNamespace()), d.GetKey())
+			}
+		},
+	})
+}
+
+type documentsSearchCmd struct {
+	User     string  `arg:"" help:"The user."`
+	Query    string  `arg:"" optional:"" help:"What to look for; the latest put when not given."`
+	Prefix   string  `placeholder:"LABELS" help:"Only namespaces that begin with these labels, such as memories/food."`
+	Filter   string  `placeholder:"JSON" help:"Only documents whose value has these members, such as {\"rating\": {\"$gte\": 4}}."`
+	MinScore float64 `placeholder:"SCORE" help:"The least score, 0 to 1."`
+	Limit    int32   `default:"10" help:"The most documents to list, at most 100."`
+	KeepTTL  bool    `name:"keep-ttl" help:"Leave their time to live as if nobody had read them."`
+}
+
+// Run prints the hits, best first.
+func (c *documentsSearchCmd) Run(r *run) error {
+	req := &memoryv1.SearchDocumentsRequest{
+		UserId: c.User, NamespacePrefix: labelsOf(c.Prefix), Query: c.Query, MinScore: c.MinScore, PageSize: c.Limit, KeepTtl: c.KeepTTL,
+		AsJson: r.Output != "json",
+	}
+	if c.Filter != "" {
+		req.Filter = &structpb.Struct{}
+		if err := req.GetFilter().UnmarshalJSON([]byte(c.Filter)); err != nil {
+			return usagef("--filter: %w", err)
+		}
+	}
+	var reply *memoryv1.SearchDocumentsResponse
+	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
+		reply, err = client.SearchDocuments(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(reply, views{
+		table: func(w io.Writer) {
+			var rows [][]string
+			for _, h := range reply.GetHits() {
+				d := h.GetDocument()
+				rows = append(rows, []string{
+					fmt.Sprintf("%.2f", h.GetScore()), namespaceText(d.GetNamespace()), oneLine(d.GetKey()), oneLine(d.GetValueJson()),
+				})
+			}
+			r.table(w, slices.Concat(whole.columns("score", "namespace", "key"), wrapped.columns("value")), rows)
+			for _, late := range reply.GetDegraded() {
+				fmt.Fprintf(r.env.Stderr, "%s: %s\n", late.GetTier(), late.GetReason())
+			}
+		},
+		quiet: func(w io.Writer) {
+			for _, h := range reply.GetHits() {
+				fmt.Fprintf(w, "%s\t%s\n", namespaceText(h.GetDocument().GetNamespace()), h.GetDocument().GetKey())
+			}
+		},
+	})
+}
+
+type documentsDeleteCmd struct{ documentPlace }
+
+// Run deletes the document.
+func (c *documentsDeleteCmd) Run(r *run) error {
+	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) error {
+		_, err := client.DeleteDocument(ctx, &memoryv1.DeleteDocumentRequest{UserId: c.User, Namespace: labelsOf(c.Namespace), Key: c.Key})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.show(&memoryv1.DeleteDocumentResponse{}, views{
+		table: func(w io.Writer) { fmt.Fprintf(w, "deleted %s of %s\n", oneLine(c.Key), oneLine(c.Namespace)) },
+		quiet: func(io.Writer) {},
+	})
+}
+
+type documentsNamespacesCmd struct {
+	User   string `arg:"" help:"The user."`
+	Prefix string `placeholder:"LABELS" help:"Only namespaces that begin with these labels; * stands for any one."`
+	Suffix string `placeholder:"LABELS" help:"Only namespaces that end with these labels; * stands for any one."`
+	Depth  int32  `placeholder:"N" help:"How many labels to list of each; all when not given."`
+	Limit  int    `default:"100" help:"The most namespaces to list; 0 for all."`
+}
+
+// Run prints the namespaces.
+func (c *documentsNamespacesCmd) Run(r *run) error {
+	all := &memoryv1.ListNamespacesResponse{}
+	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
+		all.NextPageToken, err = pages(c.Limit, 1000, func(size int32, token string) (int, string, error) {
+			page, err := client.ListNamespaces(ctx, &memoryv1.ListNamespacesRequest{
+				UserId: c.User, Prefix: labelsOf(c.Prefix), Suffix: labelsOf(c.Suffix), MaxDepth: c.Depth, PageSize: size, PageToken: token,
+			})
+			all.Namespaces = append(all.Namespaces, page.GetNamespaces()...)
+			return len(all.Namespaces), page.GetNextPageToken(), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	print := func(w io.Writer) {
+		for _, n := range all.GetNamespaces() {
+			fmt.Fprintln(w, namespaceText(n.GetLabels()))
+		}
+	}
+	return r.show(all, views{table: func(w io.Writer) { print(w); r.more(all.GetNextPageToken()) }, quiet: print})
+}
