@@ -117,6 +117,28 @@ for (const runtime of runtimes) {
       }
     });
 
+    test("a document comes back as it was put, and is undefined where there is none", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      const namespace = ["memories", "food"];
+      const value = { zeta: 1e21, alpha: 0.1, 名: "된장찌개 🥘", none: null, list: [1, [true, {}]] };
+      assert.equal(await memory.documentValue(user, namespace, "soup"), undefined);
+      const first = await memory.putDocument(user, namespace, "soup", value, { ttl: { seconds: 60n, nanos: 0 } });
+      assert.equal(first.ttl?.seconds, 60n);
+      const found = await memory.documentValue(user, namespace, "soup");
+      assert.deepEqual(found, value);
+      assert.deepEqual(Object.keys(found as object), Object.keys(value));
+      await memory.putDocument(user, namespace, "soup", { n: 2 }, { etag: first.etag });
+      await assert.rejects(memory.putDocument(user, namespace, "soup", { n: 3 }, { etag: first.etag }), (e: StrataError) => {
+        assert.equal(e.code, Code.Aborted);
+        return true;
+      });
+      assert.deepEqual(await memory.documentValue(user, namespace, "soup"), { n: 2 });
+      await memory.documents.deleteDocument({ userId: user, namespace, key: "soup" });
+      assert.equal(await memory.documentValue(user, namespace, "soup"), undefined);
+      await assert.rejects(memory.putDocument(user, [], "soup", {}), (e: StrataError) => e.field === "document.namespace");
+    });
+
     test("a failure is of its class, with the reason, the field and what it is about", async () => {
       const user = newUser();
       const memory = runtime.client();

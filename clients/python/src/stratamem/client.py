@@ -43,7 +43,9 @@ def _build(user_id: str, session_id: str, query: str, pending: Iterable[Any], **
     return v1.BuildContextRequest(user_id=user_id, session_id=session_id, query=query, pending=messages.read_all(pending), **fields)
 
 
-def _put(user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any) -> v1.PutDocumentRequest:
+def _put(
+    user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any
+) -> v1.PutDocumentRequest:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     document = v1.Document(user_id=user_id, namespace=namespace, key=key, value_json=text, **fields)
     if ttl is not None:
