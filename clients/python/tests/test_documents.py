@@ -70,6 +70,13 @@ def test_a_lost_update_is_refused_by_the_etag(client: Client, user: str) -> None
         client.put_document(user, FOOD, "soup", {"n": 3}, etag=first.etag)
 
 
+def test_a_value_counts_without_the_spaces_of_its_text(client: Client, user: str) -> None:
+    largest = {"a": "x", "b": "x" * (64 * 1024 - 16)}
+    client.put_document(user, FOOD, "soup", largest)
+    with pytest.raises(stratamem.InvalidArgument, match="65537 bytes; the limit is 65536"):
+        client.put_document(user, FOOD, "soup", {**largest, "a": "xx"})
+
+
 def test_what_is_wrong_with_a_document_is_said(client: Client, user: str) -> None:
     with pytest.raises(stratamem.InvalidArgument) as wrong:
         client.put_document(user, [], "soup", {})

@@ -46,7 +46,7 @@ def _build(user_id: str, session_id: str, query: str, pending: Iterable[Any], **
 def _put(
     user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any
 ) -> v1.PutDocumentRequest:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     document = v1.Document(user_id=user_id, namespace=namespace, key=key, value_json=text, **fields)
     if ttl is not None:
         document.ttl.FromNanoseconds(int(ttl * 1e9))
