@@ -81,6 +81,35 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("the second latest is %s", got)
 		}
 	})
+	t.Run("what shares nothing with the query follows what does, where that is asked for", func(t *testing.T) {
+		for _, d := range []*memoryv1.Document{
+			{Key: "soup", ValueJson: `{"note": "Leek soup in the evening"}`},
+			{Key: "kayak", ValueJson: `{"note": "The kayak needs a new paddle"}`},
+			{Key: "count", ValueJson: `{"count": 3}`},
+			{Key: "secret", ValueJson: `{"note": "Leek soup"}`, Unindexed: true},
+		} {
+			d.UserId, d.Namespace = "ada", []string{"mixed"}
+			must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: d}))(t)
+		}
+		search := func(change func(*memoryv1.SearchDocumentsRequest)) string {
+			req := &memoryv1.SearchDocumentsRequest{NamespacePrefix: []string{"mixed"}, Query: "paddle of a kayak"}
+			change(req)
+			return h.foundKeys(t, req)
+		}
+		if got := search(func(*memoryv1.SearchDocumentsRequest) {}); got != "kayak" {
+			t.Errorf("without them found %s", got)
+		}
+		all := func(req *memoryv1.SearchDocumentsRequest) { req.IncludeUnrelated = true }
+		if got := search(all); got != "kayak soup" {
+			t.Errorf("with them found %s", got)
+		}
+		if got := search(func(req *memoryv1.SearchDocumentsRequest) { all(req); req.Offset, req.PageSize = 1, 1 }); got != "soup" {
+			t.Errorf("the second is %s", got)
+		}
+		if got := search(func(req *memoryv1.SearchDocumentsRequest) { all(req); req.MinScore = .1 }); got != "kayak" {
+			t.Errorf("with a least score found %s", got)
+		}
+	})
 	t.Run("what is put again, deleted or not to be searched is found as it is now", func(t *testing.T) {
 		h.file(t, "changing", `{"note": "a trumpet"}`)
 		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "trumpet", PageSize: 1}); got != "changing" {

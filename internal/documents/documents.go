@@ -67,7 +67,8 @@ func (w *words) add(v any) {
 	}
 }
 
-// addAt adds the strings at a path: names, of which each may end with [*] for all entries of a list, or [0] for one.
+// addAt adds the strings at a path: names, of which each may end with [*] for all entries of a list, or [0] for one, of
+// which negative numbers count from the end.
 func (w *words) addAt(v any, path []string) {
 	if len(path) == 0 {
 		w.add(v)
@@ -84,8 +85,11 @@ func (w *words) addAt(v any, path []string) {
 	}
 	list, _ := v.([]any)
 	if entry = strings.TrimSuffix(entry, "]"); entry != "*" {
-		n, err := strconv.ParseUint(entry, 10, 16)
-		if err != nil || int(n) >= len(list) {
+		n, err := strconv.Atoi(entry)
+		if n < 0 {
+			n += len(list)
+		}
+		if err != nil || n < 0 || n >= len(list) {
 			return
 		}
 		list = list[n : n+1]
@@ -102,7 +106,7 @@ func IsPath(path string) bool {
 		if name == "" || strings.Contains(name, "]") {
 			return true
 		}
-		_, err := strconv.ParseUint(strings.TrimSuffix(entry, "]"), 10, 16)
+		_, err := strconv.ParseInt(strings.TrimSuffix(entry, "]"), 10, 17)
 		return isList && (!strings.HasSuffix(entry, "]") || err != nil && entry != "*]")
 	})
 }

@@ -19,6 +19,7 @@ func TestWords(t *testing.T) {
 		"the strings at paths, in their order": {[]string{"title", "notes[*].text"}, "Tea|grassy|sweet"},
 		"a path to an object has all of it":    {[]string{"body"}, "Sencha, brewed cool"},
 		"one entry of a list":                  {[]string{"notes[1].text", "notes[2]", "notes[x]"}, "sweet"},
+		"an entry from the end of a list":      {[]string{"notes[-1].text", "notes[-2].by", "notes[-3]"}, "sweet|ada"},
 		"a path to nothing has nothing":        {[]string{"body.missing", "title.more", "title[*]", "n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +39,7 @@ func TestWords(t *testing.T) {
 func TestIsPath(t *testing.T) {
 	for path, want := range map[string]bool{
 		"a": true, "a.b c": true, "a[*].b": true, "a[0]": true, "a[12].b[*]": true,
-		"": false, "a..b": false, ".a": false, "a[": false, "a[]": false, "a[x]": false, "a[*": false, "[0]": false, "a]": false, "a[-1]": false,
+		"": false, "a..b": false, ".a": false, "a[": false, "a[]": false, "a[x]": false, "a[*": false, "[0]": false, "a]": false, "a[-1]": true, "a[--1]": false, "a[-*]": false,
 	} {
 		if got := documents.IsPath(path); got != want {
 			t.Errorf("%q is a path: %t, want %t", path, got, want)

@@ -82,7 +82,17 @@ type DocumentSearch struct {
 	MinScore float64
 	Offset   int
 	Limit    int
+	Beside   Unrelated
 }
+
+// Unrelated says what becomes of documents that share nothing with the query.
+type Unrelated int
+
+// What may become of them.
+const (
+	LeaveOut Unrelated = iota
+	Follow             // those that share something, where there is no MinScore
+)
 
 // DocumentsFound is what Search returns.
 type DocumentsFound struct {
@@ -269,7 +279,7 @@ func latest(admitted map[string]store.DocumentHead) []ranked {
 	return out
 }
 
-// rank orders the admitted documents that share something with the query.
+// rank orders the admitted documents that share something with the query, and behind them the others where they are wanted.
 func (x *userDocuments) rank(admitted map[string]store.DocumentHead, p DocumentSearch, vector QueryVector) (out []ranked) {
 	x.Lock()
 	defer x.Unlock()
@@ -280,7 +290,14 @@ func (x *userDocuments) rank(admitted map[string]store.DocumentHead, p DocumentS
 	if vector.Version > 0 && vector.Version == x.version {
 		q.Vector, q.WithWords, q.Unrelated = vector.Values, vector.Selective, vector.Unrelated
 	}
+	if p.Beside == Follow && p.MinScore == 0 {
+		q.Limit = p.Offset + p.Limit
+		q.Unrelated, q.Fill = 0, q.Limit
+	}
 	for _, h := range x.index.Search(q) {
+		if h.Use == rank.FactFill {
+			h.Score = 0
+		}
 		out = append(out, ranked{admitted[h.Fact.ID].Place, h.Score})
 	}
 	return out

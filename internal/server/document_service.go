@@ -169,6 +169,13 @@ func readingOf(keepTTL bool) service.DocumentReading {
 	return service.RenewTTL
 }
 
+func unrelatedOf(included bool) recall.Unrelated {
+	if included {
+		return recall.Follow
+	}
+	return recall.LeaveOut
+}
+
 func documentProto(userID string, d memory.Document, form valueForm) *memoryv1.Document {
 	out := &memoryv1.Document{
 		UserId: userID, Namespace: d.Namespace, Key: d.Key, IndexFields: d.Fields, Unindexed: d.Unindexed,
@@ -258,6 +265,7 @@ func (s *documentServer) SearchDocuments(
 		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
 		Filter: c.documentFilter(req), MinScore: between(c, "min_score", req.GetMinScore(), 0, 1),
 		Offset: int(between(c, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.page(req.GetPageSize(), 10, 100),
+		Beside: unrelatedOf(req.GetIncludeUnrelated()),
 	}
 	c.bytes("query", len(search.Query), maxQueryBytes)
 	if err := c.err(); err != nil {

@@ -39,7 +39,8 @@ type Document struct {
 	// The same as the text of a JSON object, which is kept as it is: numbers, order of names and all. Set this or value.
 	ValueJson string `protobuf:"bytes,5,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
 	// Which parts of the value are searched, as paths from its top with a dot between names, such as profile.city, and with [*] after a
-	// name for all entries of a list, such as notes[*].text, or [0] for one of them: at most 16 of 255 bytes. All strings of the value when empty.
+	// name for all entries of a list, such as notes[*].text, or [0] for one of them, [-1] for the last: at most 16 of 255 bytes. All
+	// strings of the value when empty.
 	IndexFields []string `protobuf:"bytes,6,rep,name=index_fields,json=indexFields,proto3" json:"index_fields,omitempty"`
 	// Whether a query never finds it.
 	Unindexed bool `protobuf:"varint,7,opt,name=unindexed,proto3" json:"unindexed,omitempty"`
@@ -653,9 +654,13 @@ type SearchDocumentsRequest struct {
 	// Whether value_json is returned in place of value.
 	AsJson bool `protobuf:"varint,8,opt,name=as_json,json=asJson,proto3" json:"as_json,omitempty"`
 	// Whether the time to live of what is returned goes on as if nobody had read it.
-	KeepTtl       bool `protobuf:"varint,9,opt,name=keep_ttl,json=keepTtl,proto3" json:"keep_ttl,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	KeepTtl bool `protobuf:"varint,9,opt,name=keep_ttl,json=keepTtl,proto3" json:"keep_ttl,omitempty"`
+	// Whether documents that share nothing with the query follow those that do, for callers that want the nearest however far they are:
+	// by their meaning, and at the end, with score 0, the latest put first. They are left out where there is a min_score. What is
+	// unindexed, or has no text that is searched, is never among them.
+	IncludeUnrelated bool `protobuf:"varint,10,opt,name=include_unrelated,json=includeUnrelated,proto3" json:"include_unrelated,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SearchDocumentsRequest) Reset() {
@@ -747,6 +752,13 @@ func (x *SearchDocumentsRequest) GetAsJson() bool {
 func (x *SearchDocumentsRequest) GetKeepTtl() bool {
 	if x != nil {
 		return x.KeepTtl
+	}
+	return false
+}
+
+func (x *SearchDocumentsRequest) GetIncludeUnrelated() bool {
+	if x != nil {
+		return x.IncludeUnrelated
 	}
 	return false
 }
@@ -1112,7 +1124,7 @@ const file_memory_v1_document_service_proto_rawDesc = "" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\"r\n" +
 	"\x15ListDocumentsResponse\x121\n" +
 	"\tdocuments\x18\x01 \x03(\v2\x13.memory.v1.DocumentR\tdocuments\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa9\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd6\x02\n" +
 	"\x16SearchDocumentsRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12)\n" +
 	"\x10namespace_prefix\x18\x02 \x03(\tR\x0fnamespacePrefix\x12\x14\n" +
@@ -1122,7 +1134,9 @@ const file_memory_v1_document_service_proto_rawDesc = "" +
 	"\x06offset\x18\x06 \x01(\x05R\x06offset\x12\x1b\n" +
 	"\tmin_score\x18\a \x01(\x01R\bminScore\x12\x17\n" +
 	"\aas_json\x18\b \x01(\bR\x06asJson\x12\x19\n" +
-	"\bkeep_ttl\x18\t \x01(\bR\akeepTtl\"T\n" +
+	"\bkeep_ttl\x18\t \x01(\bR\akeepTtl\x12+\n" +
+	"\x11include_unrelated\x18\n" +
+	" \x01(\bR\x10includeUnrelated\"T\n" +
 	"\vDocumentHit\x12/\n" +
 	"\bdocument\x18\x01 \x01(\v2\x13.memory.v1.DocumentR\bdocument\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\"\x95\x01\n" +

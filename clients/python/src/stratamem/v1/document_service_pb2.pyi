@@ -110,7 +110,7 @@ class ListDocumentsResponse(_message.Message):
     def __init__(self, documents: _Optional[_Iterable[_Union[Document, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class SearchDocumentsRequest(_message.Message):
-    __slots__ = ("user_id", "namespace_prefix", "query", "filter", "page_size", "offset", "min_score", "as_json", "keep_ttl")
+    __slots__ = ("user_id", "namespace_prefix", "query", "filter", "page_size", "offset", "min_score", "as_json", "keep_ttl", "include_unrelated")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_PREFIX_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
@@ -120,6 +120,7 @@ class SearchDocumentsRequest(_message.Message):
     MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     AS_JSON_FIELD_NUMBER: _ClassVar[int]
     KEEP_TTL_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_UNRELATED_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     namespace_prefix: _containers.RepeatedScalarFieldContainer[str]
     query: str
@@ -129,7 +130,8 @@ class SearchDocumentsRequest(_message.Message):
     min_score: float
     as_json: bool
     keep_ttl: bool
-    def __init__(self, user_id: _Optional[str] = ..., namespace_prefix: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., filter: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., page_size: _Optional[int] = ..., offset: _Optional[int] = ..., min_score: _Optional[float] = ..., as_json: bool = ..., keep_ttl: bool = ...) -> None: ...
+    include_unrelated: bool
+    def __init__(self, user_id: _Optional[str] = ..., namespace_prefix: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., filter: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., page_size: _Optional[int] = ..., offset: _Optional[int] = ..., min_score: _Optional[float] = ..., as_json: bool = ..., keep_ttl: bool = ..., include_unrelated: bool = ...) -> None: ...
 
 class DocumentHit(_message.Message):
     __slots__ = ("document", "score")
