@@ -52,6 +52,11 @@ func TestContextsForResponses(t *testing.T) {
 		return input
 	}
 	h := start(t)
+	t.Run("a session that nobody wrote to has what is pending", func(t *testing.T) {
+		if got := input(t, h, items(t, asked)...); !slices.Equal(got, []string{`{"role":"user","content":"which ferry leaves first?"}`}) {
+			t.Errorf("got %s", got)
+		}
+	})
 	h.record(t, "s", items(t, compacted, asked, thought, call)...)
 	t.Run("what only OpenAI reads comes back as it was, before a pending result too", func(t *testing.T) {
 		want := []string{

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/memory"
@@ -12,27 +14,19 @@ import (
 // originalsPage is how many messages are read at once for their originals.
 const originalsPage = 1000
 
-// addOriginals reads what providers gave of the messages that a rendering for Responses passes on as they came, the latest first,
-// up to maxTailBytes. Those of earlier messages lack theirs then, and are left out of the rendering.
+// addOriginals reads what the provider gave of the messages that a rendering for Responses passes on as they came, the latest
+// first, up to maxTailBytes. Earlier ones lack theirs then, and are left out of the rendering.
 func (s *ContextBuilder) addOriginals(ctx context.Context, p ContextParams, g *gathered) error {
 	if p.Render != assembly.RenderResponses {
 		return nil
 	}
-	want := map[int64]*memory.Message{}
-	var first, last int64
-	for _, part := range [][]memory.Message{g.head, g.tail} {
-		for i := range part {
-			if m := &part[i]; !m.Hidden && assembly.OnlyProviderReads(m) {
-				want[m.Seq] = m
-				if first == 0 {
-					first = m.Seq
-				}
-				last = m.Seq
-			}
-		}
+	wanted := passedOn(g)
+	if len(wanted) == 0 {
+		return nil
 	}
-	room := int64(maxTailBytes)
-	for before := last + 1; before > first && room > 0; {
+	seqs := slices.Sorted(maps.Keys(wanted))
+	first, before := seqs[0], seqs[len(seqs)-1]+1
+	for room := int64(maxTailBytes); before > first && room > 0; {
 		page, err := s.reads.Messages(ctx, store.MessageQuery{
 			Ref: p.Ref, After: first - 1, Before: before, NewestFirst: true, Limit: originalsPage, MaxBytes: room, WithOriginal: true,
 		})
@@ -48,10 +42,23 @@ func (s *ContextBuilder) addOriginals(ctx context.Context, p ContextParams, g *g
 				continue
 			}
 			room -= int64(len(read.Original.Data))
-			if m := want[read.Seq]; m != nil {
+			if m := wanted[read.Seq]; m != nil {
 				m.Original = read.Original
 			}
 		}
 	}
 	return nil
+}
+
+// passedOn are the gathered messages that nothing but their originals can render, by seq.
+func passedOn(g *gathered) map[int64]*memory.Message {
+	out := map[int64]*memory.Message{}
+	for _, part := range [][]memory.Message{g.head, g.tail} {
+		for i := range part {
+			if m := &part[i]; !m.Hidden && assembly.OnlyProviderReads(m) {
+				out[m.Seq] = m
+			}
+		}
+	}
+	return out
 }
