@@ -571,7 +571,8 @@ func (a *App) Run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
 	g.Go(func() error { return a.server.Serve(ctx, a.listener) })
 	loops := []func(context.Context) error{
-		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.documents.Run, a.sweeper.Run, a.keeper.Run, a.keys.Run,
+		a.indexer.Run, a.runner.Run, a.embeddings.Run, a.usage.Run, a.verifier.Run, a.porter.Run, a.documents.Run,
+		a.sweeper.Run, a.keeper.Run, a.keys.Run,
 		a.tenantEraser.Run, a.watch,
 	}
 	for _, f := range a.feeders {

@@ -60,7 +60,8 @@ func (c *documentsPutCmd) Run(r *run) error {
 		return err
 	}
 	d := &memoryv1.Document{
-		UserId: c.User, Namespace: labelsOf(c.Namespace), Key: c.Key, ValueJson: value, IndexFields: c.Field, Unindexed: c.Unindexed, Etag: c.ETag,
+		UserId: c.User, Namespace: labelsOf(c.Namespace), Key: c.Key, ValueJson: value, IndexFields: c.Field, Unindexed: c.Unindexed,
+		Etag: c.ETag,
 	}
 	if c.TTL != 0 {
 		d.Ttl = durationpb.New(c.TTL)
@@ -281,10 +282,10 @@ func (c *documentsNamespacesCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	print := func(w io.Writer) {
+	list := func(w io.Writer) {
 		for _, n := range all.GetNamespaces() {
 			fmt.Fprintln(w, namespaceText(n.GetLabels()))
 		}
 	}
-	return r.show(all, views{table: func(w io.Writer) { print(w); r.more(all.GetNextPageToken()) }, quiet: print})
+	return r.show(all, views{table: func(w io.Writer) { list(w); r.more(all.GetNextPageToken()) }, quiet: list})
 }

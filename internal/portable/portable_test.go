@@ -340,7 +340,7 @@ func TestEveryFieldIsInTheFileOrLeftOutOnPurpose(t *testing.T) {
 		"SessionRecord.LookAt": "set when the import ends", "Session.ETag": "derived", "Session.ScopeKey": "of the new life",
 		"User.Scope": "of the new life", "UserRef.Tenant": "from the credential", "FactRecord.Vectors": "made anew",
 		"Job.Owner": "nobody holds the new life's jobs", "Job.LeaseUntil": "nobody holds the new life's jobs", "JobKey.Scope": "of the new life",
-		"Message.TurnNo": "its turn's",
+		"Message.TurnNo": "its turn's", "Document.ETag": "another one with each put, and with an import",
 	}
 	life := portable.Life{User: memory.UserRef{Tenant: "t", UserID: "u"}, Scope: "new", Seed: "seed"}
 	records := fullUser()
@@ -396,7 +396,7 @@ func walk(v reflect.Value, set map[string]bool) {
 	}
 }
 
-// fullUser has every field of every record set: texts to x, numbers to 1, so that they fit each other.
+// fullUser has every field of every record set: texts to x, numbers to 1, so that they fit each other; a document lives a second.
 func fullUser() []store.Record {
 	var records []store.Record
 	kinds := reflect.TypeFor[store.Record]()
@@ -424,6 +424,9 @@ func fullUser() []store.Record {
 		}
 		if f := records[i].Fact; f != nil {
 			f.Vectors = nil
+		}
+		if d := records[i].Document; d != nil {
+			d.TTL = time.Second
 		}
 	}
 	return records

@@ -198,7 +198,9 @@ func (s *documentServer) GetDocument(ctx context.Context, req *memoryv1.GetDocum
 	return &memoryv1.GetDocumentResponse{Document: documentProto(req.GetUserId(), d, formOf(req.GetAsJson()))}, nil
 }
 
-func (s *documentServer) DeleteDocument(ctx context.Context, req *memoryv1.DeleteDocumentRequest) (*memoryv1.DeleteDocumentResponse, error) {
+func (s *documentServer) DeleteDocument(
+	ctx context.Context, req *memoryv1.DeleteDocumentRequest,
+) (*memoryv1.DeleteDocumentResponse, error) {
 	c := &checker{}
 	user, place := c.user(ctx, req.GetUserId()), c.documentPlace("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
@@ -290,7 +292,9 @@ func (c *checker) documentFilter(req *memoryv1.SearchDocumentsRequest) documents
 	return filter
 }
 
-func (s *documentServer) ListNamespaces(ctx context.Context, req *memoryv1.ListNamespacesRequest) (*memoryv1.ListNamespacesResponse, error) {
+func (s *documentServer) ListNamespaces(
+	ctx context.Context, req *memoryv1.ListNamespacesRequest,
+) (*memoryv1.ListNamespacesResponse, error) {
 	c := &checker{}
 	user, size := c.user(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
 	pattern := documents.Pattern{

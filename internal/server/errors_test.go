@@ -66,7 +66,7 @@ func TestReasonsAreInTheProto(t *testing.T) {
 		memory.ReasonReembedRunning, memory.ReasonCheckRefused, memory.ReasonJobNotSkippable, memory.ReasonModelUnavailable,
 		memory.ReasonOverloaded, memory.ReasonLimitExceeded, memory.ReasonTenantErased, memory.ReasonJobNotRevertible, memory.ReasonUserExists,
 		memory.ReasonUnauthenticated, memory.ReasonRoleDenied, memory.ReasonKeyNotFound, memory.ReasonKeyRevoked,
-		memory.ReasonIssuerUnavailable, memory.ReasonAuditUnavailable, memory.ReasonAuditOff,
+		memory.ReasonIssuerUnavailable, memory.ReasonAuditUnavailable, memory.ReasonAuditOff, memory.ReasonDocumentNotFound,
 	}
 	want := map[string]bool{"ERROR_REASON_UNSPECIFIED": true}
 	for _, r := range reasons {

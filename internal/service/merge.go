@@ -141,7 +141,9 @@ func (s *Porter) adoptDocuments(ctx context.Context, scope memory.ScopeKey, into
 		if len(page) == 0 {
 			return nil
 		}
-		taken, err := s.store.AdoptDocuments(ctx, store.DocumentAdoption{Into: into, Documents: page, Most: store.MaxDocuments, Time: s.now.stored()})
+		taken, err := s.store.AdoptDocuments(ctx, store.DocumentAdoption{
+			Into: into, Documents: page, Most: store.MaxDocuments, Time: s.now.stored(),
+		})
 		if err != nil {
 			return fmt.Errorf("store documents: %w", err)
 		}

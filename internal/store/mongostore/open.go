@@ -222,8 +222,9 @@ func bind(db *mongo.Database, o Options) *Store {
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},
 		feedStore:    &feedStore{core: c, index: index, vectors: vectors},
-		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c}, documentStore: &documentStore{c},
-		archive: &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
+		userStore:    &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c}, auditStore: &auditStore{c},
+		documentStore: &documentStore{c},
+		archive:       &archive{core: c, journal: jobs, owner: facts, vectors: vectors},
 	}
 }
 

@@ -31,7 +31,9 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 		}
 		x := export{c: c, user: u, uid: uid, keys: map[int64]memory.HashKey{}}
 		x.each = func(r store.Record) error { return each(store.Canonical(r)) }
-		for _, step := range []func() error{x.head, x.sessions, x.turns, x.revised, x.nodes, x.jobs, x.facts, x.forgotten, x.refused, x.documents, x.deletedDocuments} {
+		for _, step := range []func() error{
+			x.head, x.sessions, x.turns, x.revised, x.nodes, x.jobs, x.facts, x.forgotten, x.refused, x.documents, x.deletedDocuments,
+		} {
 			if err := step(); err != nil {
 				return err
 			}

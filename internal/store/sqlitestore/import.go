@@ -44,7 +44,9 @@ func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) erro
 		if err := c.run(`UPDATE users SET update_time = ? WHERE uid = ?`, micros(p.Time), at.uid); err != nil {
 			return err
 		}
-		im := imports{c: c, at: at, newKey: s.core.keys, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{}}
+		im := imports{
+			c: c, at: at, newKey: s.core.keys, tenant: p.User.Tenant, sids: map[memory.SessionKey]int64{}, keys: map[int64]memory.HashKey{},
+		}
 		for i := range p.Records {
 			if err := im.add(&p.Records[i]); err != nil {
 				return twice(fmt.Errorf("record %d: %w", i+1, err))

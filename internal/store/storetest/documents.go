@@ -145,8 +145,12 @@ func testPutDocument(t *testing.T, open Open[store.PrimaryStore]) {
 
 func testListDocuments(t *testing.T, open Open[store.PrimaryStore]) {
 	places := []memory.DocumentPlace{
-		{Namespace: []string{"a"}, Key: "z"}, {Namespace: []string{"a", "b"}, Key: "c"}, {Namespace: []string{"a", "b"}, Key: "d"},
-		{Namespace: []string{"a", "b c"}, Key: "x"}, {Namespace: []string{"a!"}, Key: "y"}, {Namespace: []string{"ab"}, Key: "가"},
+		{Namespace: []string{"a"}, Key: "z"},
+		{Namespace: []string{"a", "b"}, Key: "c"},
+		{Namespace: []string{"a", "b"}, Key: "d"},
+		{Namespace: []string{"a", "b c"}, Key: "x"},
+		{Namespace: []string{"a!"}, Key: "y"},
+		{Namespace: []string{"ab"}, Key: "가"},
 	}
 	filled := func(t *testing.T) store.PrimaryStore {
 		s := open(t)
@@ -218,7 +222,9 @@ func testExpiry(t *testing.T, open Open[store.PrimaryStore]) {
 		heads, err := s.DocumentHeads(t.Context(), alice, minute(1))
 		failing(t)(nil, err)
 		wantEqual(t, len(heads.Heads), 0)
-		some, err := s.DocumentsAt(t.Context(), store.DocumentsQuery{User: alice, Places: []memory.DocumentPlace{d.DocumentPlace}, Time: minute(1)})
+		some, err := s.DocumentsAt(t.Context(), store.DocumentsQuery{
+			User: alice, Places: []memory.DocumentPlace{d.DocumentPlace}, Time: minute(1),
+		})
 		failing(t)(nil, err)
 		wantEqual(t, len(some), 0)
 		w := filing(alice, d, minute(1))
