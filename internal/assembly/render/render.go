@@ -1,6 +1,6 @@
 // Package render writes a context in the format that its reader takes, and prices it: as one text, as messages for OpenAI's
-// chat completions, as items for OpenAI's Responses, or as messages for Anthropic. Pricing and writing go through the same description of a message, so that
-// a price is that of the words which are written. It is pure.
+// chat completions, as items for OpenAI's Responses, or as messages for Anthropic. Pricing and writing go through the same
+// description of a message, so that a price is that of the words which are written. It is pure.
 package render
 
 import (
