@@ -26,6 +26,7 @@ const (
 	RenderText                         // one text
 	RenderOpenAI                       // {"messages": […]} by the rules of OpenAI's chat completions
 	RenderAnthropic                    // {"system": "…", "messages": […]} by the rules of Anthropic's messages
+	RenderResponses                    // {"input": […]} by the rules of OpenAI's Responses
 )
 
 // SectionKind names a part of the context. The numbers are those of the API, and the order of the context.
@@ -73,7 +74,8 @@ type Input struct {
 	Session      memory.SessionKey
 	SessionID    string
 	// Tail is the session's last messages, oldest first, contiguous, ending at LastSeq. Those that Running covers are
-	// not looked at, and hidden ones are left out.
+	// not looked at, and hidden ones are left out. RenderResponses passes on the Original of those that only the provider can
+	// read: of reasoning and of items of other kinds. What has none is left out.
 	Tail []memory.Message
 	// Kept are messages of the session before Tail, oldest first, that a context policy keeps: pinned ones, and those at the
 	// beginning. They are in the section recent and are chosen before all that has a share; Running may cover them.

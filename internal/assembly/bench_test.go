@@ -90,7 +90,7 @@ func BenchmarkAssembleRemembering(b *testing.B) {
 
 func BenchmarkAssemble(b *testing.B) {
 	for _, counter := range []string{tokens.O200K, tokens.Chars4} {
-		for form, name := range map[Render]string{RenderStructured: "structured", RenderText: "text", RenderOpenAI: "openai", RenderAnthropic: "anthropic"} {
+		for form, name := range map[Render]string{RenderStructured: "structured", RenderText: "text", RenderOpenAI: "openai", RenderAnthropic: "anthropic", RenderResponses: "responses"} {
 			b.Run(counter+"/"+name, func(b *testing.B) {
 				in, _ := workload(b, counter, form)
 				b.ReportAllocs()
@@ -129,7 +129,7 @@ func BenchmarkAssemblePassages(b *testing.B) {
 
 func TestLargeContextsAreChargedTightly(t *testing.T) {
 	for _, counter := range []string{tokens.O200K, tokens.CL100K, tokens.Chars4, tokens.Estimate} {
-		for form, name := range map[Render]string{RenderText: "text", RenderOpenAI: "OpenAI", RenderAnthropic: "Anthropic"} {
+		for form, name := range map[Render]string{RenderText: "text", RenderOpenAI: "OpenAI", RenderAnthropic: "Anthropic", RenderResponses: "Responses"} {
 			t.Run(name+" by "+counter+" is charged at least its count and at most 5 % more", func(t *testing.T) {
 				in, _ := workload(t, counter, form)
 				remember(&in)

@@ -65,6 +65,9 @@ func newConversation(in *Input, ended func() bool) *conversation {
 		conversation: c, pairs: p, ended: ended, missing: missingCall(in), unseen: unseen, lastUser: lastUser(c.entries),
 		placed: make([]bool, len(c.entries)),
 	}
+	if in.Render == RenderResponses {
+		g.pairItems()
+	}
 	g.group(in.SessionID)
 	for len(c.tail) > 0 && c.tail[0].entries[0] < len(in.Kept) {
 		c.kept, c.tail = append(c.kept, c.tail[0]), c.tail[1:]
@@ -120,6 +123,8 @@ type grouper struct {
 	parents      []int  // of entries, a forest with a tree for each group (union-find); nil while nothing is tied
 	placed       []bool // by entry: it is in a group already
 	ended        func() bool
+	items        []*providerItem    // by entry, what is passed on verbatim; nil but for RenderResponses
+	unpaired     map[int]OmitReason // why such an item is dropped
 }
 
 // group makes the groups of the conversation, and notes what is dropped.
@@ -159,20 +164,27 @@ func (c *conversation) firstPending(entries []int) (first int, ok bool) {
 	return first, ok
 }
 
+// tie puts two entries into one group.
+func (g *grouper) tie(one, other int) {
+	if one == other {
+		return
+	}
+	if g.parents == nil {
+		g.parents = make([]int, len(g.conversation.entries))
+		for i := range g.parents {
+			g.parents[i] = i
+		}
+	}
+	a, b := g.root(one), g.root(other)
+	g.parents[max(a, b)] = min(a, b)
+}
+
 // members ties the entries of each answered call, and returns those of each group of more than one by its first entry.
 func (g *grouper) members() map[int][]int {
 	for _, c := range g.pairs.Calls {
-		if !c.Answered || c.Result.Message == c.At.Message {
-			continue
+		if c.Answered {
+			g.tie(c.At.Message, c.Result.Message)
 		}
-		if g.parents == nil {
-			g.parents = make([]int, len(g.conversation.entries))
-			for i := range g.parents {
-				g.parents[i] = i
-			}
-		}
-		a, b := g.root(c.At.Message), g.root(c.Result.Message)
-		g.parents[max(a, b)] = min(a, b)
 	}
 	members := map[int][]int{}
 	for i := range g.parents {
@@ -195,15 +207,19 @@ func (g *grouper) root(i int) int {
 }
 
 // groupOf makes the group of an entry and those tied to it: each calling message, the results of its calls in the order
-// of the calls, and what else the messages with the results say.
+// of the calls, and what else the messages with the results say. Where items are passed on, what the model said stays in its
+// order: each stands before what it led to.
 func (g *grouper) groupOf(root int, tied []int) group {
 	var made group
 	if len(tied) == 0 {
 		tied = []int{root}
 	}
 	for _, e := range tied {
-		if g.pairs.HasCalls(e) {
+		switch {
+		case g.pairs.HasCalls(e):
 			g.addCalls(&made, e)
+		case g.items != nil && (g.items[e] != nil || g.isOfModel(e)):
+			g.addRest(&made, e)
 		}
 	}
 	for _, e := range tied {
@@ -273,6 +289,11 @@ func (g *grouper) hasOnlyResults(of *group, e int) bool {
 // addSaid adds what a message says and its answered calls.
 func (g *grouper) addSaid(to *group, e int) {
 	m := g.message(e)
+	if g.items != nil && g.items[e] != nil {
+		g.place(to, e)
+		to.blocks = append(to.blocks, render.Block{Message: m, Role: m.Role, Verbatim: &g.items[e].Verbatim})
+		return
+	}
 	if isOneText(m) {
 		g.place(to, e)
 		to.blocks = append(to.blocks, render.Block{Message: m, Role: m.Role, Parts: m.Parts})
@@ -304,6 +325,9 @@ func (g *grouper) noteDropped(sessionID string) {
 			continue
 		}
 		_, why := g.keptParts(e)
+		if unpaired := g.unpaired[e]; unpaired != 0 {
+			why = unpaired
+		}
 		if !g.placed[e] && why == 0 {
 			why = OmitNotRenderable
 		}

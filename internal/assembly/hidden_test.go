@@ -35,7 +35,7 @@ func TestWhatIsHidden(t *testing.T) {
 		return input(t, form, said(memory.RoleUser, "the code is 4711"), said(memory.RoleAssistant, "noted"), said(memory.RoleUser, "which code"))
 	}
 	t.Run("a hidden message stands in no context, and is listed", func(t *testing.T) {
-		for _, form := range []Render{RenderStructured, RenderText, RenderOpenAI, RenderAnthropic} {
+		for _, form := range []Render{RenderStructured, RenderText, RenderOpenAI, RenderAnthropic, RenderResponses} {
 			r := assemble(t, hiding(talk(t, form), 1))
 			if strings.Contains(r.Rendering, "4711") || len(section(r, SectionRecent).Items) != 2 {
 				t.Errorf("%d: %+v", form, r)

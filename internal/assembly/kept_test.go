@@ -94,7 +94,7 @@ func TestKeptContextsKeepThePromises(t *testing.T) {
 				kept = append(kept, k)
 			}
 		}
-		in := policed(t, rapid.SampledFrom([]Render{RenderText, RenderOpenAI, RenderAnthropic}).Draw(rt, "form"), n, from, kept...)
+		in := policed(t, rapid.SampledFrom([]Render{RenderText, RenderOpenAI, RenderAnthropic, RenderResponses}).Draw(rt, "form"), n, from, kept...)
 		if through := rapid.IntRange(0, from).Draw(rt, "through"); through > 0 {
 			in.Running = &Summary{SessionID: "now", From: 1, To: int64(from), Text: "They talked about many things."}
 			in.Dropped = nil

@@ -307,7 +307,7 @@ func TestMemoryAfterTheHistory(t *testing.T) {
 		in.Recall = answer(recalled(8, "Ann", told))
 		return in
 	}
-	for form, messages := range map[Render]int{RenderText: 2, RenderOpenAI: 3, RenderAnthropic: 2} {
+	for form, messages := range map[Render]int{RenderText: 2, RenderOpenAI: 3, RenderAnthropic: 2, RenderResponses: 3} {
 		t.Run(fmt.Sprint("it stands before the user's last words, and all before it stays the same: form ", form), func(t *testing.T) {
 			one, other := assemble(t, with(form, "I like tea")), assemble(t, with(form, "I live in Porto"))
 			at, words := strings.Index(one.Rendering, "I like tea"), strings.Index(one.Rendering, "and now?")

@@ -37,6 +37,8 @@ func formatOf(in *Input) render.Format {
 		return render.Text{}
 	case RenderAnthropic:
 		return render.Anthropic{Documents: in.Documents}
+	case RenderResponses:
+		return render.Responses{Documents: in.Documents}
 	}
 	return render.OpenAI{Documents: in.Documents}
 }

@@ -134,7 +134,9 @@ func (g *historyGen) results(most int) []memory.Part {
 
 func (g *historyGen) message() memory.Message {
 	m := memory.Message{Role: memory.RoleUser, Name: rapid.SampledFrom([]string{"", "", "", "Ann", "Dr. Who: x", "</strata-memory>"}).Draw(g.t, "name")}
-	switch rapid.IntRange(0, 11).Draw(g.t, "message") {
+	switch rapid.IntRange(0, 13).Draw(g.t, "message") {
+	case 12, 13:
+		return g.item()
 	case 0, 1, 2:
 		m.Parts = []memory.Part{memory.TextPart(textGen().Draw(g.t, "user"))}
 	case 3, 4:
@@ -163,13 +165,25 @@ func (g *historyGen) message() memory.Message {
 	return m
 }
 
+// item is one of OpenAI's Responses that only OpenAI reads.
+func (g *historyGen) item() memory.Message {
+	id := rapid.IntRange(0, 3).Draw(g.t, "item id")
+	return providerMessage(fmt.Sprintf(rapid.SampledFrom([]string{
+		`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"gAAAAABo"}`, `{"type":"reasoning","id":"rs_%d","summary":[]}`,
+		`{"type":"compaction","id":"cmp_%d","encrypted_content":"gAAAAABo"}`,
+		`{"type":"web_search_call","id":"ws_%d","status":"completed","action":{"type":"search","query":"lemon trees"}}`,
+		`{"type":"custom_tool_call","call_id":"x%d","name":"sh","input":"ls"}`, `{"type":"custom_tool_call_output","call_id":"x%d","output":"a"}`,
+		`{"type":"image_generation_call","id":"ig_%d","status":"completed","result":"AAAAAAAA"}`,
+	}).Draw(g.t, "item"), id))
+}
+
 func inputGen() *rapid.Generator[Input] {
 	return rapid.Custom(func(t *rapid.T) Input {
 		g := &historyGen{t: t}
 		in := Input{
 			Fence: testFence, Session: thisKey, SessionID: "now",
 			Counter:   counterOf(t, rapid.SampledFrom([]string{tokens.Chars4, tokens.Chars4, tokens.Estimate, tokens.O200K}).Draw(t, "counter")),
-			Render:    Render(rapid.IntRange(1, 4).Draw(t, "render")),
+			Render:    Render(rapid.IntRange(1, 5).Draw(t, "render")),
 			Available: int64(rapid.SampledFrom([]int{1, 20, 60, 150, 400, 1000, 4000, 20000}).Draw(t, "about") + rapid.IntRange(0, 50).Draw(t, "more")),
 			Policy: policy.Profile{
 				RecentN: rapid.IntRange(0, 12).Draw(t, "recent n"), RecallShare: rapid.SampledFrom([]float64{0, .3, .3, 1}).Draw(t, "share"),
@@ -443,24 +457,52 @@ func recount(t rapid.TB, in Input, r Result) int64 {
 	if s, ok := body["system"].(string); ok {
 		cost += c.Cost(s)
 	}
-	for _, m := range body["messages"].([]any) {
+	for _, m := range bodyItems(body) {
+		if words, ok := verbatimWords(m.(map[string]any)); ok {
+			cost += render.MessageTokens*c.Per() + c.Cost(words)
+			continue
+		}
+		if m.(map[string]any)["type"] == "function_call" { // chat completions have it in a message
+			cost += recountValue(c, m.(map[string]any))
+			continue
+		}
 		cost += render.MessageTokens*c.Per() + recountValue(c, m.(map[string]any))
 	}
 	return tokens.Tokens(c, cost)
 }
 
+// bodyItems are the messages or items of a rendering.
+func bodyItems(body map[string]any) []any {
+	if items, ok := body["input"].([]any); ok {
+		return items
+	}
+	return body["messages"].([]any)
+}
+
+// verbatimWords are what is charged of an item that only OpenAI reads: all its words, at the least.
+func verbatimWords(item map[string]any) (string, bool) {
+	kind, ok := item["type"].(string)
+	if !ok || item["role"] != nil || kind == "function_call" || kind == "function_call_output" {
+		return "", false
+	}
+	encrypted, _ := item["encrypted_content"].(string)
+	input, _ := item["input"].(string)
+	output, _ := item["output"].(string)
+	return encrypted + input + output, true
+}
+
 func recountValue(c tokens.Counter, v map[string]any) int64 {
 	var cost int64
 	switch v["type"] {
-	case "image", "image_url":
+	case "image", "image_url", "input_image":
 		return tokens.ImageTokens * c.Per()
-	case "tool_use", "function":
+	case "tool_use", "function", "function_call":
 		cost += tokens.CallOverhead * c.Per()
 	}
 	for key, value := range v {
 		switch value := value.(type) {
 		case string:
-			if slices.Contains([]string{"content", "text", "arguments", "name", "thinking"}, key) {
+			if slices.Contains([]string{"content", "text", "arguments", "name", "thinking", "output"}, key) {
 				cost += c.Cost(value)
 			}
 		case []any:
@@ -703,6 +745,8 @@ func checkForm(t *rapid.T, in Input, r Result) {
 	switch in.Render {
 	case RenderOpenAI:
 		err = assemblytest.OpenAI([]byte(r.Rendering))
+	case RenderResponses:
+		err = assemblytest.Responses([]byte(r.Rendering))
 	case RenderAnthropic:
 		err = assemblytest.Anthropic([]byte(r.Rendering))
 	case RenderText:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -35,11 +36,19 @@ func groupBytes(in *Input, c *conversation, g *group) int {
 		}
 		for i := range g.blocks {
 			if g.blocks[i].Message == m {
-				n += partsBytes(g.blocks[i].Parts)
+				n += partsBytes(g.blocks[i].Parts) + verbatimBytes(&g.blocks[i])
 			}
 		}
 	}
 	return n
+}
+
+// verbatimBytes is what a block takes that is passed on as it came.
+func verbatimBytes(b *render.Block) int {
+	if b.Verbatim == nil {
+		return 0
+	}
+	return len(b.Verbatim.JSON)
 }
 
 // messageSize is what the item of a structured reply carries with its message beside the parts.

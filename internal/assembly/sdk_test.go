@@ -28,6 +28,14 @@ func picture() memory.Part {
 	return memory.Part{Kind: memory.PartBlob, MIMEType: "image/png", Data: []byte("\x89PNG"), Image: &memory.Image{Width: 10, Height: 10, Detail: memory.ImageLow}}
 }
 
+// providerMessage is an item of OpenAI's Responses as clients record those that the service cannot read.
+func providerMessage(item string) memory.Message {
+	return memory.Message{
+		Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartOpaque, Type: "openai.item"}},
+		Original: &memory.Original{Format: ResponsesFormat, Data: []byte(item)},
+	}
+}
+
 // renderedCases are sessions with what providers are strict about.
 func renderedCases() map[string][]memory.Message {
 	text := memory.TextPart
@@ -44,6 +52,7 @@ func renderedCases() map[string][]memory.Message {
 	tool := func(parts ...memory.Part) memory.Message {
 		return memory.Message{Role: memory.RoleTool, Parts: parts}
 	}
+	item := providerMessage
 	thought := memory.Part{Kind: memory.PartReasoning, Text: "let me see", Signature: "sig"}
 	return map[string][]memory.Message{
 		"a message that only calls":         {user(text("hi")), model(call("a")), tool(result("a", false, text("1")))},
@@ -68,6 +77,9 @@ func renderedCases() map[string][]memory.Message {
 		"blanks of the model":               {user(text("hi")), model(text(" \n")), user(text("still there?"))},
 		"several users":                     {{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{text("hi"), text("all")}}, {Role: memory.RoleUser, Name: "Dr. Who", Parts: []memory.Part{text("hello")}}},
 		"a system and a developer":          {{Role: memory.RoleSystem, Parts: []memory.Part{text("be kind")}}, {Role: memory.RoleDeveloper, Parts: []memory.Part{text("be brief")}}, user(text("hi"))},
+		"items that only OpenAI reads":      {user(text("hi")), item(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ENC"}`), item(`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"x"}}`), model(text("found")), user(text("and?")), item(`{"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text","text":"hm"}]}`), model(call("a")), tool(result("a", false, text("1")))},
+		"an item that stands for others":    {item(`{"type":"compaction","encrypted_content":"ENC"}`), user(text("hi"))},
+		"a custom tool":                     {user(text("hi")), item(`{"type":"custom_tool_call","call_id":"c","name":"sh","input":"ls"}`), item(`{"type":"custom_tool_call_output","call_id":"c","output":"a"}`)},
 		"a model that begins":               {model(text("welcome ")), user(text("hi")), model(text("what can I do? "))},
 		"nothing":                           {},
 	}
@@ -77,7 +89,7 @@ func renderedCases() map[string][]memory.Message {
 func renderings(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	forms := map[string]Render{"openai": RenderOpenAI, "anthropic": RenderAnthropic}
+	forms := map[string]Render{"openai": RenderOpenAI, "responses": RenderResponses, "anthropic": RenderAnthropic}
 	for name, messages := range renderedCases() {
 		for form, render := range forms {
 			in := input(t, render, messages...)
@@ -101,11 +113,9 @@ func renderings(t *testing.T) map[string]string {
 
 func TestRenderingsFitTheRequestTypesOfTheSDKs(t *testing.T) {
 	for name, rendering := range renderings(t) {
-		check := assemblytest.OpenAI
-		if strings.HasPrefix(name, "anthropic") {
-			check = assemblytest.Anthropic
-		}
-		if err := check([]byte(rendering)); err != nil {
+		form, _, _ := strings.Cut(name, ":")
+		check := map[string]func([]byte) error{"openai": assemblytest.OpenAI, "responses": assemblytest.Responses, "anthropic": assemblytest.Anthropic}
+		if err := check[form]([]byte(rendering)); err != nil {
 			t.Errorf("%s: %v\n%.2000s", name, err, rendering)
 		}
 	}
@@ -123,7 +133,7 @@ func TestTheSDKsAndLangChainTakeRenderings(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), python, filepath.Join(folder, "schemas.py"), fresh).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, name := range []string{"openai.json", "anthropic.json"} {
+		for _, name := range []string{"openai.json", "responses.json", "anthropic.json"} {
 			want, err := os.ReadFile(filepath.Join(fresh, name))
 			if err != nil {
 				t.Fatal(err)
@@ -174,7 +184,7 @@ func TestDocumentsStandAsTheProviderTakesThem(t *testing.T) {
 		return assemble(t, in)
 	}
 	t.Run("OpenAI as a file, Anthropic as a document", func(t *testing.T) {
-		for render, want := range map[Render]string{RenderOpenAI: `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERi`, RenderAnthropic: `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi`} {
+		for render, want := range map[Render]string{RenderResponses: `{"type":"input_file","filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERi`, RenderOpenAI: `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERi`, RenderAnthropic: `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi`} {
 			if r := shown(t, render, true, pdf(2)); !strings.Contains(r.Rendering, want) {
 				t.Errorf("%d: %s", render, r.Rendering)
 			}
@@ -182,7 +192,7 @@ func TestDocumentsStandAsTheProviderTakesThem(t *testing.T) {
 	})
 	t.Run("a placeholder for a model that reads none, for too many pages and for pages that cannot be counted", func(t *testing.T) {
 		unread := memory.Part{Kind: memory.PartBlob, MIMEType: "application/pdf", Data: []byte("no PDF")}
-		for _, render := range []Render{RenderOpenAI, RenderAnthropic} {
+		for _, render := range []Render{RenderOpenAI, RenderAnthropic, RenderResponses} {
 			for name, r := range map[string]Result{
 				"a model that reads none": shown(t, render, false, pdf(2)), "101 pages": shown(t, render, true, pdf(101)),
 				"not to be counted": shown(t, render, true, unread),
@@ -196,7 +206,7 @@ func TestDocumentsStandAsTheProviderTakesThem(t *testing.T) {
 	t.Run("each page is counted, whatever was counted when the message was stored", func(t *testing.T) {
 		m := memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("sum it up"), pdf(3)}}
 		m.Tokens = tokens.CountMessage(m)
-		for _, render := range []Render{RenderOpenAI, RenderAnthropic} {
+		for _, render := range []Render{RenderOpenAI, RenderAnthropic, RenderResponses} {
 			in := input(t, render, m)
 			in.Counter, in.Documents, in.Available = counterOf(t, tokens.O200K), true, 1_000_000
 			if r := assemble(t, in); r.Tokens < 3*tokens.PageTokens || r.Tokens > 3*tokens.PageTokens+100 {

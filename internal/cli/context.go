@@ -16,7 +16,7 @@ type contextCmd struct {
 	Session      string  `arg:"" help:"The session the agent is in; it need not exist."`
 	Query        string  `short:"q" help:"What to look for in memory; the user's last message when empty."`
 	Budget       int64   `placeholder:"TOKENS" help:"The most tokens the prompt may take; the profile's when 0."`
-	Render       string  `default:"text" enum:"structured,text,openai,anthropic" help:"The form: structured (a table of its items), text, openai or anthropic messages."`
+	Render       string  `default:"text" enum:"structured,text,openai,anthropic,responses" help:"The form: structured (a table of its items), text, openai or anthropic messages, or items of OpenAI's responses."`
 	MemoryRole   string  `default:"" enum:",system,developer,user" placeholder:"ROLE" help:"In whose voice memory stands: system, developer or user."`
 	MemoryPlace  string  `default:"" enum:",before,after" placeholder:"PLACE" help:"Where memory stands: before the session's messages, or after them, just before the user's last."`
 	Model        string  `help:"The model the context is for: gives its window and token counter."`

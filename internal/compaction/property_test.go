@@ -206,14 +206,14 @@ func pairsStandTogether(t *rapid.T, messages []memory.Message) {
 	}
 }
 
-// providersTakeIt renders the list for both providers, once what is open is answered. Nothing but reasoning without
+// providersTakeIt renders the list for each provider, once what is open is answered. Nothing but reasoning without
 // calls may be missing from the rendering: the renderer had nothing to mend.
 func providersTakeIt(t *rapid.T, h compaction.History, messages []memory.Message) {
 	tail := answered(messages)
 	for i := range tail {
 		tail[i].Seq = int64(i + 1)
 	}
-	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic} {
+	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic, assembly.RenderResponses: assemblytest.Responses} {
 		got, err := assembly.Assemble(assembly.Input{
 			Tail: tail, LastSeq: int64(len(tail)), Policy: policy.Profile{RecentN: len(tail), Sections: policy.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})

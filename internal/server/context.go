@@ -94,7 +94,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
 		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(),
-		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai or anthropic"), assembly.RenderStructured),
+		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai, anthropic or responses"), assembly.RenderStructured),
 		AsOf:   c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
 		Policy: policy.Call{

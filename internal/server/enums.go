@@ -205,6 +205,7 @@ var (
 		assembly.RenderText:       memoryv1.Render_RENDER_TEXT,
 		assembly.RenderOpenAI:     memoryv1.Render_RENDER_OPENAI,
 		assembly.RenderAnthropic:  memoryv1.Render_RENDER_ANTHROPIC,
+		assembly.RenderResponses:  memoryv1.Render_RENDER_RESPONSES,
 	})
 	marks = newEnum(map[messagechecks.Mark]memoryv1.Markup{
 		messagechecks.HTML:     memoryv1.Markup_MARKUP_HTML,

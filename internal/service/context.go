@@ -135,10 +135,16 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
+	if err := s.addOriginals(ctx, p, &g); err != nil {
+		return ContextResult{}, err
+	}
 	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
 	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
 		// What has no room raw stands in its summary, though no policy asks for one yet.
 		if err := s.gatherCovered(ctx, resolved, func() (summary.Marks, error) { return g.told, nil }, &g); err != nil {
+			return ContextResult{}, err
+		}
+		if err := s.addOriginals(ctx, p, &g); err != nil {
 			return ContextResult{}, err
 		}
 		out, err = s.shrinkAndDecide(ctx, p, g, resolved)

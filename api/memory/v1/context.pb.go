@@ -41,6 +41,13 @@ const (
 	Render_RENDER_OPENAI Render = 3
 	// A JSON object {"system": "…", "messages": […]} by the rules of Anthropic's messages.
 	Render_RENDER_ANTHROPIC Render = 4
+	// A JSON object {"input": […]} by the rules of OpenAI's Responses: messages, each tool call and each result are items.
+	// Instructions are a system message, the first item, or a developer message where memory_role is DEVELOPER. A message that
+	// only OpenAI can read, such as reasoning, compaction, or a call of a hosted or custom tool, is passed on as it came where it
+	// has an original of the format openai.responses/v1, and is left out where it has none. Reasoning stays with what the model
+	// made of it; that of steps before the user's last words is left out unless items that name it follow it. Calls and outputs
+	// of custom tools are never separated. Such an item is counted by its JSON, an image in it as an image of unknown size.
+	Render_RENDER_RESPONSES Render = 5
 )
 
 // Enum value maps for Render.
@@ -51,6 +58,7 @@ var (
 		2: "RENDER_TEXT",
 		3: "RENDER_OPENAI",
 		4: "RENDER_ANTHROPIC",
+		5: "RENDER_RESPONSES",
 	}
 	Render_value = map[string]int32{
 		"RENDER_UNSPECIFIED": 0,
@@ -58,6 +66,7 @@ var (
 		"RENDER_TEXT":        2,
 		"RENDER_OPENAI":      3,
 		"RENDER_ANTHROPIC":   4,
+		"RENDER_RESPONSES":   5,
 	}
 )
 
@@ -562,7 +571,8 @@ func (Selection) EnumDescriptor() ([]byte, []int) {
 // with the same bytes as long as its instructions are the same and its messages begin at the same one.
 type StablePrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many messages of the rendering stand in it whole. The system text of an Anthropic rendering is none of them.
+	// How many messages of the rendering, or items of a RESPONSES rendering, stand in it whole. The system text of an Anthropic
+	// rendering is none of them.
 	Messages int32 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
 	// How many bytes of the rendering it is.
 	Bytes int32 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
@@ -2588,13 +2598,14 @@ const file_memory_v1_context_proto_rawDesc = "" +
 	"\bpassages\x18\x03 \x01(\x05R\bpassages\x12\x1c\n" +
 	"\tunindexed\x18\x04 \x01(\x05R\tunindexed\x12\x14\n" +
 	"\x05facts\x18\x05 \x01(\x05R\x05facts\x12\x1a\n" +
-	"\bembedder\x18\x06 \x01(\tR\bembedder*q\n" +
+	"\bembedder\x18\x06 \x01(\tR\bembedder*\x87\x01\n" +
 	"\x06Render\x12\x16\n" +
 	"\x12RENDER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11RENDER_STRUCTURED\x10\x01\x12\x0f\n" +
 	"\vRENDER_TEXT\x10\x02\x12\x11\n" +
 	"\rRENDER_OPENAI\x10\x03\x12\x14\n" +
-	"\x10RENDER_ANTHROPIC\x10\x04*r\n" +
+	"\x10RENDER_ANTHROPIC\x10\x04\x12\x14\n" +
+	"\x10RENDER_RESPONSES\x10\x05*r\n" +
 	"\n" +
 	"MemoryRole\x12\x1b\n" +
 	"\x17MEMORY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n" +

@@ -23,8 +23,9 @@ def test_a_turn_that_was_recorded_stands_in_the_next_context(client: Client, use
     client.record(
         user, "monday", [{"role": "user", "content": "I am vegan, and I live in Porto"}, {"role": "assistant", "content": "Noted!"}]
     )
-    context = client.build_context(user, "friday", "vegan dinner?", render=v1.RENDER_OPENAI)
-    assert "I am vegan" in str(messages.rendered(context))
+    for render in (v1.RENDER_OPENAI, v1.RENDER_RESPONSES):
+        context = client.build_context(user, "friday", "vegan dinner?", render=render)
+        assert "I am vegan" in str(messages.rendered(context))
 
 
 async def test_the_same_with_asyncio(aclient: AsyncClient, user: str) -> None:

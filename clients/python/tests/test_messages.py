@@ -30,7 +30,7 @@ def test_histories_come_back_as_equal_json(client: Client, user: str, format: st
 def test_a_context_of_such_a_history_is_made_for_every_provider(client: Client, user: str, format: str) -> None:
     for seed in range(5):
         client.record(user, f"s{seed}", messages.read_all(KINDS[format](Draw(seed)), format))
-        for render in (v1.RENDER_OPENAI, v1.RENDER_ANTHROPIC):
+        for render in (v1.RENDER_OPENAI, v1.RENDER_ANTHROPIC, v1.RENDER_RESPONSES):
             assert client.build_context(user, f"s{seed}", "plan", render=render).rendering
 
 

@@ -149,9 +149,10 @@ export function formatOf(item: Item): Format {
   return located ? AI_SDK_MODEL : OPENAI_CHAT;
 }
 
-/** The messages of a context that was rendered for OpenAI or Anthropic. */
+/** The messages of a context that was rendered for OpenAI or Anthropic, or the items for OpenAI's Responses. */
 export function rendered(context: BuildContextResponse): Item[] {
-  return context.rendering ? JSON.parse(context.rendering).messages : [];
+  const body = context.rendering ? JSON.parse(context.rendering) : {};
+  return body.input ?? body.messages ?? [];
 }
 
 // --- in ---------------------------------------------------------------------------------------------------------------------

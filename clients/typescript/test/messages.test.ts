@@ -26,7 +26,7 @@ for (const format of formats) {
     const user = newUser();
     for (let seed = 0; seed < 5; seed++) {
       await client().record(user, `s${seed}`, messages.readAll(kinds[format](new Draw(seed)), format));
-      for (const render of [v1.Render.OPENAI, v1.Render.ANTHROPIC]) {
+      for (const render of [v1.Render.OPENAI, v1.Render.ANTHROPIC, v1.Render.RESPONSES]) {
         const context = await client().buildContext(user, `s${seed}`, "plan", { render });
         assert.ok(messages.rendered(context).length > 0);
       }

@@ -13,12 +13,15 @@ import (
 var (
 	//go:embed sdks/schemas/openai.json
 	openaiJSON []byte
+	//go:embed sdks/schemas/responses.json
+	responsesJSON []byte
 	//go:embed sdks/schemas/anthropic.json
 	anthropicJSON []byte
 )
 
 var (
 	openaiSchema    = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile("openai.json", openaiJSON) })
+	responsesSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile("responses.json", responsesJSON) })
 	anthropicSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile("anthropic.json", anthropicJSON) })
 )
 

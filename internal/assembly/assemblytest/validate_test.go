@@ -54,9 +54,44 @@ func TestAnthropicRefuses(t *testing.T) {
 	}
 }
 
+func TestResponsesRefuses(t *testing.T) {
+	const call, output = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}`, `{"type":"function_call_output","call_id":"a","output":"x"}`
+	const reasoning, user = `{"type":"reasoning","id":"rs","summary":[]}`, `{"role":"user","content":"x"}`
+	for name, input := range map[string]string{
+		"an output without a call":          output,
+		"a call without an output":          call,
+		"a message between":                 call + "," + user + "," + output,
+		"a call id twice":                   call + "," + output + "," + call + "," + output,
+		"a call without arguments":          `{"type":"function_call","call_id":"a","name":"f","arguments":""},` + output,
+		"an empty content":                  `{"role":"user","content":""}`,
+		"an empty output":                   call + `,{"type":"function_call_output","call_id":"a","output":""}`,
+		"a list of a model":                 `{"role":"assistant","content":[{"type":"input_text","text":"x"}]}`,
+		"a name":                            `{"role":"user","name":"Ann","content":"x"}`,
+		"a tool's message":                  `{"role":"tool","content":"x"}`,
+		"a part of chat completions":        `{"role":"user","content":[{"type":"text","text":"x"}]}`,
+		"an image without a detail":         `{"role":"user","content":[{"type":"input_image","image_url":"https://e.org/a.png"}]}`,
+		"reasoning of nothing":              reasoning,
+		"reasoning before a user":           reasoning + "," + user,
+		"reasoning without a summary":       `{"type":"reasoning","id":"rs"},{"role":"assistant","content":"x"}`,
+		"a custom call without an output":   `{"type":"custom_tool_call","call_id":"c","name":"sh","input":"ls"}`,
+		"a custom output without a call":    `{"type":"custom_tool_call_output","call_id":"c","output":"x"}`,
+		"an item of a kind that is unknown": `{"type":"dream","id":"d"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if assemblytest.Responses([]byte(`{"input":[`+input+`]}`)) == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+}
+
 func TestTheyTakeAConversationWithParallelCalls(t *testing.T) {
 	openai := `{"messages":[{"role":"system","content":"s"},{"role":"user","name":"Ann","content":[{"type":"image_url","image_url":{"url":"https://e.org/a.png"}}]},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"2"},{"role":"tool","tool_call_id":"a","content":"1"},{"role":"assistant","content":"done"}]}`
 	if err := assemblytest.OpenAI([]byte(openai)); err != nil {
+		t.Error(err)
+	}
+	responses := `{"input":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"input_image","image_url":"https://e.org/a.png","detail":"auto"}]},{"type":"reasoning","id":"rs","summary":[]},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"type":"function_call","call_id":"b","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"b","output":"2"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"1"}]},{"role":"assistant","content":"done"}]}`
+	if err := assemblytest.Responses([]byte(responses)); err != nil {
 		t.Error(err)
 	}
 	anthropic := `{"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"1"}]},{"type":"tool_result","tool_use_id":"b","is_error":true},{"type":"text","text":"and?"}]},{"role":"assistant","content":[{"type":"text","text":"done"}]}]}`

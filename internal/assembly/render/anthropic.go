@@ -36,7 +36,7 @@ func (f Anthropic) Block(b *Block, s Sink) {
 			anthropicThinking(&b.Parts[i], s)
 		}
 	}
-	passBehind(anthropicPrefix(m), b.Parts, func(p *memory.Part) { f.part(m.Role, p, s) }, s)
+	passBehind(speakerPrefix(m), b.Parts, func(p *memory.Part) { f.part(m.Role, p, s) }, s)
 	for i := range b.Parts {
 		if p := &b.Parts[i]; p.Kind == memory.PartToolCall {
 			s.Overhead(callTokens)
@@ -87,9 +87,9 @@ func thinkingKind(p *memory.Part) thinking {
 	return thinkingNone
 }
 
-// anthropicPrefix is who speaks, since Anthropic's messages have no name. A model's own name would teach it to write the
+// speakerPrefix is who speaks, where messages have no name. A model's own name would teach it to write the
 // prefix itself.
-func anthropicPrefix(m *memory.Message) string {
+func speakerPrefix(m *memory.Message) string {
 	if m.Name == "" || m.Role == memory.RoleAssistant {
 		return ""
 	}
@@ -265,7 +265,7 @@ func (j *anthropicJSON) said(b *Block) {
 			t.thinking(&b.Parts[i])
 		}
 	}
-	prefix := anthropicPrefix(m)
+	prefix := speakerPrefix(m)
 	for i := range b.Parts {
 		p := &b.Parts[i]
 		if !toolcalls.Says(*p) {

@@ -6,7 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/stratamem/strata/internal/memory"
 )
+
+// passCalls passes the calls among parts, their arguments as a text.
+func passCalls(parts []memory.Part, s Sink) {
+	for i := range parts {
+		if p := &parts[i]; p.Kind == memory.PartToolCall {
+			s.Overhead(callTokens)
+			callName(p.Name, s)
+			callArguments(p.Arguments, openaiArguments(p.Arguments), s)
+		}
+	}
+}
 
 // callName is a tool's name as providers take it: other characters than letters, digits, _ and - become _.
 func callName(name string, s Sink) {
@@ -83,6 +96,9 @@ func newCallIDs(fits func(string) bool) *callIDs {
 
 // isOpenAIID reports whether OpenAI takes a call id: at most 40 characters.
 func isOpenAIID(id string) bool { return isAnthropicID(id) && len(id) <= 40 }
+
+// isResponsesID reports whether OpenAI's Responses take a call id: at most 64 characters.
+func isResponsesID(id string) bool { return isAnthropicID(id) && len(id) <= 64 }
 
 // isAnthropicID reports whether Anthropic takes a call id: ^[a-zA-Z0-9_-]+$.
 func isAnthropicID(id string) bool {

@@ -36,13 +36,7 @@ func (f OpenAI) Block(b *Block, s Sink) {
 		prefix = Label(m) + ": "
 	}
 	passBehind(prefix, b.Parts, func(p *memory.Part) { f.part(m.Role, p, s) }, s)
-	for i := range b.Parts {
-		if p := &b.Parts[i]; p.Kind == memory.PartToolCall {
-			s.Overhead(callTokens)
-			callName(p.Name, s)
-			callArguments(p.Arguments, openaiArguments(p.Arguments), s)
-		}
-	}
+	passCalls(b.Parts, s)
 }
 
 func openaiResult(p *memory.Part, s Sink) {
@@ -80,8 +74,23 @@ func openaiImage(p *memory.Part) bool {
 
 // Render implements Format.
 func (f OpenAI) Render(c *Content) Rendering {
-	j := openaiJSON{format: f, ids: newCallIDs(isOpenAIID), buf: make([]byte, 0, 16<<10)}
-	j.buf = append(j.buf, `{"messages":[`...)
+	j := openaiJSON{openaiList{documents: f.Documents, forms: chatParts, ids: newCallIDs(isOpenAIID), buf: make([]byte, 0, 16<<10)}}
+	return j.render(c, `{"messages":[`, j.block)
+}
+
+// openaiList writes a list of messages or items as OpenAI takes them.
+type openaiList struct {
+	documents bool
+	forms     partForms
+	buf       []byte
+	list      list
+	ids       *callIDs
+	written   int // messages or items
+}
+
+// render writes a context as a list that begins so.
+func (j *openaiList) render(c *Content, begin string, block func(*Block)) Rendering {
+	j.buf = append(j.buf, begin...)
 	instructor := memory.RoleSystem
 	if c.MemoryRole == policy.MemoryAsDeveloper {
 		instructor = memory.RoleDeveloper // a request should not have both
@@ -89,12 +98,16 @@ func (f OpenAI) Render(c *Content) Rendering {
 	if c.Instructions != "" {
 		j.text(instructor, c.Instructions)
 	}
-	j.blocks(c.Blocks[:c.MemoryAt])
+	for _, b := range c.Blocks[:c.MemoryAt] {
+		block(b)
+	}
 	out := Rendering{StableBytes: len(j.buf), StableMessages: j.written}
 	if s := c.memoryText(); s != "" {
 		j.text(speakerOf(c.MemoryRole), s)
 	}
-	j.blocks(c.Blocks[c.MemoryAt:])
+	for _, b := range c.Blocks[c.MemoryAt:] {
+		block(b)
+	}
 	out.Text = string(append(j.buf, `]}`...))
 	return out
 }
@@ -109,36 +122,115 @@ func speakerOf(r policy.MemoryRole) memory.Role {
 	return memory.RoleUser
 }
 
-// openaiJSON writes messages as OpenAI takes them.
-type openaiJSON struct {
-	format  OpenAI
-	buf     []byte
-	list    list
-	ids     *callIDs
-	written int // messages
-}
-
-func (j *openaiJSON) blocks(blocks []*Block) {
-	for _, b := range blocks {
-		j.block(b)
-	}
-}
-
-func (j *openaiJSON) begin(r memory.Role) {
+// next begins a message or item.
+func (j *openaiList) next() {
 	j.written++
 	j.buf = j.list.next(j.buf)
+}
+
+// begin begins what someone says.
+func (j *openaiList) begin(r memory.Role) {
+	j.next()
 	j.buf = append(append(append(j.buf, `{"role":"`...), r.String()...), '"')
 }
 
-func (j *openaiJSON) field(key string) {
+func (j *openaiList) field(key string) {
 	j.buf = append(append(append(j.buf, `,"`...), key...), `":`...)
 }
 
-func (j *openaiJSON) text(r memory.Role, s string) {
+func (j *openaiList) text(r memory.Role, s string) {
 	j.begin(r)
 	j.field("content")
 	j.buf = append(appendString(j.buf, s), '}')
 }
+
+// attached reports whether a user's part is passed on as an image or a document.
+func (j *openaiList) attached(p *memory.Part) bool {
+	return openaiImage(p) || j.documents && documentPages(p) > 0
+}
+
+func hasPart(parts []memory.Part, is func(*memory.Part) bool) bool {
+	for i := range parts {
+		if is(&parts[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// partForms is how the parts of a content are written, each up to its text, address or data, and from there on.
+type partForms struct {
+	text, image, imageEnd, file, fileEnd string
+	detail                               string // of an image of which none is known
+}
+
+var chatParts = partForms{
+	text:  `{"type":"text","text":`,
+	image: `{"type":"image_url","image_url":{"url":`, imageEnd: `}}`,
+	file: `{"type":"file","file":{"filename":"document.pdf","file_data":`, fileEnd: `}}`,
+}
+
+// parts writes a list of parts behind a prefix.
+func (j *openaiList) parts(parts []memory.Part, prefix string) {
+	var l list
+	j.buf = append(j.buf, '[')
+	if prefix != "" {
+		j.buf = l.next(j.buf)
+		j.buf = append(appendString(append(j.buf, j.forms.text...), prefix), '}')
+	}
+	for i := range parts {
+		p := &parts[i]
+		if !toolcalls.Says(*p) {
+			continue
+		}
+		j.buf = l.next(j.buf)
+		if openaiImage(p) {
+			j.buf = append(j.buf, j.forms.image...)
+			j.buf = append(append(j.imageURL(p), j.imageDetail(p)...), j.forms.imageEnd...)
+			continue
+		}
+		if j.documents && documentPages(p) > 0 {
+			j.buf = append(append(j.buf, j.forms.file...), `"data:application/pdf;base64,`...)
+			j.buf = append(append(base64.StdEncoding.AppendEncode(j.buf, p.Data), '"'), j.forms.fileEnd...)
+			continue
+		}
+		var w writer
+		plainPart(p, &w)
+		j.buf = append(appendString(append(j.buf, j.forms.text...), w.String()), '}')
+	}
+	j.buf = append(j.buf, ']')
+}
+
+// imageDetail has an image looked at as closely as its tokens were counted.
+func (j *openaiList) imageDetail(p *memory.Part) string {
+	if p.Image == nil {
+		return j.forms.detail
+	}
+	switch p.Image.Detail {
+	case memory.ImageLow:
+		return `,"detail":"low"`
+	case memory.ImageHigh:
+		return `,"detail":"high"`
+	}
+	return j.forms.detail
+}
+
+func (j *openaiList) imageURL(p *memory.Part) []byte {
+	if p.Kind == memory.PartURI {
+		return appendString(j.buf, p.URI)
+	}
+	return appendString(j.buf, "data:"+p.MIMEType+";base64,"+base64.StdEncoding.EncodeToString(p.Data))
+}
+
+// plainWords are the parts as one text behind a prefix, false when they say nothing.
+func plainWords(parts []memory.Part, prefix string) (string, bool) {
+	var w writer
+	says := passParts(parts, func() { w.WriteString(prefix) }, func(p *memory.Part) { plainPart(p, &w) }, &w)
+	return w.String(), says
+}
+
+// openaiJSON writes messages of chat completions.
+type openaiJSON struct{ openaiList }
 
 func (j *openaiJSON) block(b *Block) {
 	if b.Role == memory.RoleTool {
@@ -171,77 +263,11 @@ func (j *openaiJSON) content(b *Block, prefix string) {
 		j.parts(b.Parts, prefix)
 		return
 	}
-	var w writer
-	if passParts(b.Parts, func() { w.WriteString(prefix) }, func(p *memory.Part) { plainPart(p, &w) }, &w) {
-		j.buf = appendString(j.buf, w.String())
+	if words, ok := plainWords(b.Parts, prefix); ok {
+		j.buf = appendString(j.buf, words)
 		return
 	}
 	j.buf = append(j.buf, "null"...)
-}
-
-// attached reports whether a user's part is passed on as an image or a document.
-func (j *openaiJSON) attached(p *memory.Part) bool {
-	return openaiImage(p) || j.format.Documents && documentPages(p) > 0
-}
-
-func hasPart(parts []memory.Part, is func(*memory.Part) bool) bool {
-	for i := range parts {
-		if is(&parts[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (j *openaiJSON) parts(parts []memory.Part, prefix string) {
-	var l list
-	j.buf = append(j.buf, '[')
-	if prefix != "" {
-		j.buf = l.next(j.buf)
-		j.buf = append(appendString(append(j.buf, `{"type":"text","text":`...), prefix), '}')
-	}
-	for i := range parts {
-		p := &parts[i]
-		if !toolcalls.Says(*p) {
-			continue
-		}
-		j.buf = l.next(j.buf)
-		if openaiImage(p) {
-			j.buf = append(j.buf, `{"type":"image_url","image_url":{"url":`...)
-			j.buf = append(append(j.imageURL(p), imageDetail(p)...), `}}`...)
-			continue
-		}
-		if j.format.Documents && documentPages(p) > 0 {
-			j.buf = append(j.buf, `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,`...)
-			j.buf = append(base64.StdEncoding.AppendEncode(j.buf, p.Data), `"}}`...)
-			continue
-		}
-		var w writer
-		plainPart(p, &w)
-		j.buf = append(appendString(append(j.buf, `{"type":"text","text":`...), w.String()), '}')
-	}
-	j.buf = append(j.buf, ']')
-}
-
-// imageDetail has an image looked at as closely as its tokens were counted.
-func imageDetail(p *memory.Part) string {
-	if p.Image == nil {
-		return ""
-	}
-	switch p.Image.Detail {
-	case memory.ImageLow:
-		return `,"detail":"low"`
-	case memory.ImageHigh:
-		return `,"detail":"high"`
-	}
-	return ""
-}
-
-func (j *openaiJSON) imageURL(p *memory.Part) []byte {
-	if p.Kind == memory.PartURI {
-		return appendString(j.buf, p.URI)
-	}
-	return appendString(j.buf, "data:"+p.MIMEType+";base64,"+base64.StdEncoding.EncodeToString(p.Data))
 }
 
 func (j *openaiJSON) calls(b *Block) {

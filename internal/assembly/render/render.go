@@ -1,6 +1,6 @@
 // Package render writes a context in the format that its reader takes, and prices it: as one text, as messages for OpenAI's
-// chat completions, or as messages for Anthropic. Pricing and writing go through the same description of a message, so that
-// a price is that of the words which are written. It is pure.
+// chat completions, as items for OpenAI's Responses, or as messages for Anthropic. Pricing and writing go through the same
+// description of a message, so that a price is that of the words which are written. It is pure.
 package render
 
 import (
@@ -28,6 +28,15 @@ type Block struct {
 	Parts   []memory.Part
 	// Reasoning says that the provider may want the model's reasoning back. Only Anthropic does.
 	Reasoning bool
+	// Verbatim is the message as OpenAI's Responses gave it, in place of Parts; nil for none. Only Responses takes it.
+	Verbatim *Verbatim
+}
+
+// Verbatim is an item of a provider that is passed on as it came.
+type Verbatim struct {
+	JSON   []byte
+	Words  string // the item as it is counted: without its images
+	Images int    // how many images it shows, each counted as one of unknown size
 }
 
 // Format is how a context is written for one kind of reader.

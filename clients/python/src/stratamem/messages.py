@@ -127,9 +127,9 @@ def format_of(item: Mapping[str, Any]) -> str:
 
 
 def rendered(context: v1.BuildContextResponse) -> list[dict[str, Any]]:
-    """The messages of a context that was rendered for OpenAI or Anthropic."""
-    messages: list[dict[str, Any]] = json.loads(context.rendering)["messages"] if context.rendering else []
-    return messages
+    """The messages of a context that was rendered for OpenAI or Anthropic, or the items for OpenAI's Responses."""
+    body: dict[str, list[dict[str, Any]]] = json.loads(context.rendering) if context.rendering else {}
+    return body.get("input") or body.get("messages") or []
 
 
 def _is_item(body: Mapping[str, Any], format: str) -> bool:

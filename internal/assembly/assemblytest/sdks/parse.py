@@ -1,6 +1,6 @@
 """Gives renderings to the parsers of the two SDKs and of LangChain, as a client would.
 
-Reads a JSON object for each line, {"name", "form": "openai" or "anthropic", "rendering": the rendering as a text}, and
+Reads a JSON object for each line, {"name", "form": "openai", "responses" or "anthropic", "rendering": the rendering as a text}, and
 writes one for each, {"name", "error": "" or what a parser said}. No request leaves the machine: both SDKs send to a
 transport of this file, which looks at what they would have sent.
 """
@@ -19,6 +19,7 @@ from langchain_core.messages import convert_to_messages
 from langchain_core.messages.utils import convert_to_openai_messages
 from langchain_openai.chat_models.base import _convert_message_to_dict
 from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+from openai.types.responses.response_create_params import ResponseCreateParamsBase
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
@@ -29,6 +30,7 @@ def adapter(params, fields):
 
 
 OPENAI = adapter(CompletionCreateParamsBase, ["messages"])
+RESPONSES = adapter(ResponseCreateParamsBase, ["input"])
 ANTHROPIC = adapter(MessageCreateParamsBase, ["messages"])
 
 
@@ -60,6 +62,13 @@ def through_openai(body):
     assert sent["messages"] == body["messages"], "the SDK sends other messages than it was given"
 
 
+def through_responses(body):
+    exhausted(RESPONSES.validate_python(body))
+    answer = {"id": "x", "object": "response", "created_at": 1, "model": "m", "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    sent = sent_by(httpx, lambda client: openai.OpenAI(api_key="x", base_url="http://x", http_client=client).responses.create(model="m", **body), answer)
+    assert sent["input"] == body["input"], "the SDK sends other items than it was given"
+
+
 def through_anthropic(body):
     exhausted(ANTHROPIC.validate_python({"messages": body["messages"]}))
     answer = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
@@ -84,12 +93,15 @@ def langchain_anthropic(body):
     _format_messages(messages, model="claude-sonnet-4-5")
 
 
+PARSERS = {"openai": (through_openai, through_langchain), "responses": (through_responses,), "anthropic": (through_anthropic, langchain_anthropic)}
+
+
 def main():
     for line in sys.stdin:
         case, error = json.loads(line), ""
         try:
             body = json.loads(case["rendering"])
-            for parse in (through_openai, through_langchain) if case["form"] == "openai" else (through_anthropic, langchain_anthropic):
+            for parse in PARSERS[case["form"]]:
                 parse(body)
         except Exception as e:  # whatever a parser says is the result
             error = f"{type(e).__name__}: {e}"

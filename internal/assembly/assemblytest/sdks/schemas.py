@@ -13,6 +13,7 @@ from typing import get_type_hints
 
 from anthropic.types.message_create_params import MessageCreateParamsBase
 from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+from openai.types.responses.response_create_params import ResponseCreateParamsBase
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
@@ -38,12 +39,13 @@ def schema(sdk, params, fields):
 
 
 def main(folder):
-    for sdk, params, fields in (
-        ("openai", CompletionCreateParamsBase, ["messages"]),
-        ("anthropic", MessageCreateParamsBase, ["messages", "system"]),
+    for name, sdk, params, fields in (
+        ("openai", "openai", CompletionCreateParamsBase, ["messages"]),
+        ("responses", "openai", ResponseCreateParamsBase, ["input"]),
+        ("anthropic", "anthropic", MessageCreateParamsBase, ["messages", "system"]),
     ):
         text = json.dumps(schema(sdk, params, fields), indent=1, sort_keys=True)
-        pathlib.Path(folder, f"{sdk}.json").write_text(text + "\n")
+        pathlib.Path(folder, f"{name}.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ class Render(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RENDER_TEXT: _ClassVar[Render]
     RENDER_OPENAI: _ClassVar[Render]
     RENDER_ANTHROPIC: _ClassVar[Render]
+    RENDER_RESPONSES: _ClassVar[Render]
 
 class MemoryRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -92,6 +93,7 @@ RENDER_STRUCTURED: Render
 RENDER_TEXT: Render
 RENDER_OPENAI: Render
 RENDER_ANTHROPIC: Render
+RENDER_RESPONSES: Render
 MEMORY_ROLE_UNSPECIFIED: MemoryRole
 MEMORY_ROLE_SYSTEM: MemoryRole
 MEMORY_ROLE_DEVELOPER: MemoryRole
