@@ -222,16 +222,23 @@ func TestWhatGoesWrongWithARerankerLeavesTheOrder(t *testing.T) {
 	want := r.ask(r.service(wiring{}), "roses")
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
+		waits  time.Duration
 		reason string
 	}{
-		"a fault of the server": {answers(500, "canary"), "the reranker answered with status 500"},
-		"half an answer":        {answers(200, `{"results":[{"index":0`), "the answer is not the JSON of a reranker: are the base URL and the API right?"},
-		"too few scores":        {answers(200, `{"results":[{"index":3,"relevance_score":1}]}`), "the reranker answered 1 scores for 4 documents"},
-		"no answer in time":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "the reranker did not answer in time"},
+		"a fault of the server": {answers(500, "canary"), time.Minute, "the reranker answered with status 500"},
+		"half an answer": {
+			answers(200, `{"results":[{"index":0`), time.Minute, "the answer is not the JSON of a reranker: are the base URL and the API right?",
+		},
+		"too few scores": {
+			answers(200, `{"results":[{"index":3,"relevance_score":1}]}`), time.Minute, "the reranker answered 1 scores for 4 documents",
+		},
+		"no answer in time": {
+			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 20 * time.Millisecond, "the reranker did not answer in time",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.turn(c.answer)
-			s := r.service(wiring{reranker: e, waits: 20 * time.Millisecond})
+			s := r.service(wiring{reranker: e, waits: c.waits})
 			got := r.ask(s, "roses")
 			lacks := []memory.Degradation{{Tier: memory.TierRerank, Reason: c.reason}}
 			for _, d := range []string{
