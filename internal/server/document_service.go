@@ -35,7 +35,7 @@ type documentKeeper interface {
 }
 
 func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
-	c, in := &checker{}, req.GetDocument()
+	c, in := documentChecker{&checker{}}, req.GetDocument()
 	put := service.DocumentPut{
 		User:     memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("document.user_id", in.GetUserId())},
 		Document: c.document(in), IfETag: c.label("document.etag", in.GetEtag()),
@@ -51,9 +51,12 @@ func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocum
 	return &memoryv1.PutDocumentResponse{Document: documentProto(in.GetUserId(), d, asValue)}, nil
 }
 
-func (c *checker) document(in *memoryv1.Document) memory.Document {
+// documentChecker checks what only documents have.
+type documentChecker struct{ *checker }
+
+func (c documentChecker) document(in *memoryv1.Document) memory.Document {
 	d := memory.Document{
-		DocumentPlace: c.documentPlace("document.", in.GetNamespace(), in.GetKey()), Value: c.documentValue(in),
+		DocumentPlace: c.place("document.", in.GetNamespace(), in.GetKey()), Value: c.value(in),
 		Fields: in.GetIndexFields(), Unindexed: in.GetUnindexed(),
 		TTL: c.span("document.ttl", in.GetTtl(), documents.MinTTL, documents.MaxTTL).Truncate(time.Microsecond),
 	}
@@ -68,8 +71,8 @@ func (c *checker) document(in *memoryv1.Document) memory.Document {
 	return d
 }
 
-// documentValue is the value as the text of a JSON object.
-func (c *checker) documentValue(in *memoryv1.Document) json.RawMessage {
+// value is the value as the text of a JSON object.
+func (c documentChecker) value(in *memoryv1.Document) json.RawMessage {
 	text := in.GetValueJson()
 	switch {
 	case in.GetValue() != nil && text != "":
@@ -124,8 +127,8 @@ func depthOf(text string) (deepest int) {
 	}
 }
 
-// documentPlace checks where a document is; in is the path before the fields.
-func (c *checker) documentPlace(in string, namespace []string, key string) memory.DocumentPlace {
+// place checks where a document is; in is the path before the fields.
+func (c documentChecker) place(in string, namespace []string, key string) memory.DocumentPlace {
 	if len(namespace) == 0 {
 		c.fault(in+"namespace", "is required: 1 to %d labels", documents.MaxLabels)
 	}
@@ -133,7 +136,7 @@ func (c *checker) documentPlace(in string, namespace []string, key string) memor
 }
 
 // labels checks a namespace, or a part of one.
-func (c *checker) labels(field string, labels []string) []string {
+func (c documentChecker) labels(field string, labels []string) []string {
 	if len(labels) > documents.MaxLabels {
 		c.fault(field, "has %d labels; the limit is %d", len(labels), documents.MaxLabels)
 		return nil
@@ -193,8 +196,8 @@ func documentProto(userID string, d memory.Document, form valueForm) *memoryv1.D
 }
 
 func (s *documentServer) GetDocument(ctx context.Context, req *memoryv1.GetDocumentRequest) (*memoryv1.GetDocumentResponse, error) {
-	c := &checker{}
-	user, place := c.user(ctx, req.GetUserId()), c.documentPlace("", req.GetNamespace(), req.GetKey())
+	c := documentChecker{&checker{}}
+	user, place := c.user(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -208,8 +211,8 @@ func (s *documentServer) GetDocument(ctx context.Context, req *memoryv1.GetDocum
 func (s *documentServer) DeleteDocument(
 	ctx context.Context, req *memoryv1.DeleteDocumentRequest,
 ) (*memoryv1.DeleteDocumentResponse, error) {
-	c := &checker{}
-	user, place := c.user(ctx, req.GetUserId()), c.documentPlace("", req.GetNamespace(), req.GetKey())
+	c := documentChecker{&checker{}}
+	user, place := c.user(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -220,14 +223,11 @@ func (s *documentServer) DeleteDocument(
 }
 
 func (s *documentServer) ListDocuments(ctx context.Context, req *memoryv1.ListDocumentsRequest) (*memoryv1.ListDocumentsResponse, error) {
-	c := &checker{}
+	c := documentChecker{&checker{}}
 	q := store.DocumentList{
 		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.page(req.GetPageSize(), 50, 500),
 	}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := pagePosition(req, req.GetPageToken())
+	last, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -262,11 +262,11 @@ func (s *documentServer) SearchDocuments(
 	ctx context.Context,
 	req *memoryv1.SearchDocumentsRequest,
 ) (*memoryv1.SearchDocumentsResponse, error) {
-	c := &checker{}
+	c := documentChecker{&checker{}}
 	search := recall.DocumentSearch{
 		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
-		Filter: c.documentFilter(req), MinScore: between(c, "min_score", req.GetMinScore(), 0, 1),
-		Offset: int(between(c, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.page(req.GetPageSize(), 10, 100),
+		Filter: c.filter(req), MinScore: between(c.checker, "min_score", req.GetMinScore(), 0, 1),
+		Offset: int(between(c.checker, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.page(req.GetPageSize(), 10, 100),
 		Beside: unrelatedOf(req.GetIncludeUnrelated()),
 	}
 	c.bytes("query", len(search.Query), maxQueryBytes)
@@ -286,7 +286,7 @@ func (s *documentServer) SearchDocuments(
 	return out, nil
 }
 
-func (c *checker) documentFilter(req *memoryv1.SearchDocumentsRequest) documents.Filter {
+func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documents.Filter {
 	before := len(c.faults)
 	c.fields("filter", req.GetFilter(), 1)
 	c.count("filter", len(req.GetFilter().GetFields()), documents.MaxConditions)
@@ -303,16 +303,13 @@ func (c *checker) documentFilter(req *memoryv1.SearchDocumentsRequest) documents
 func (s *documentServer) ListNamespaces(
 	ctx context.Context, req *memoryv1.ListNamespacesRequest,
 ) (*memoryv1.ListNamespacesResponse, error) {
-	c := &checker{}
+	c := documentChecker{&checker{}}
 	user, size := c.user(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
 	pattern := documents.Pattern{
 		Prefix: c.labels("prefix", req.GetPrefix()), Suffix: c.labels("suffix", req.GetSuffix()),
-		MaxDepth: int(between(c, "max_depth", req.GetMaxDepth(), 0, documents.MaxLabels)),
+		MaxDepth: int(between(c.checker, "max_depth", req.GetMaxDepth(), 0, documents.MaxLabels)),
 	}
-	if err := c.err(); err != nil {
-		return nil, err
-	}
-	last, err := pagePosition(req, req.GetPageToken())
+	last, err := c.pagePosition(req)
 	if err != nil {
 		return nil, err
 	}
