@@ -11,8 +11,8 @@ import (
 	"github.com/stratamem/strata/internal/documents"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Documents keeps documents by namespace. Its methods may be called concurrently.
@@ -218,18 +218,9 @@ const (
 
 // Run deletes documents that have expired, until ctx ends; it returns nil then. Nobody sees them before they are deleted either.
 func (s *Documents) Run(ctx context.Context) error {
-	tick := time.NewTicker(expireEvery)
-	defer tick.Stop()
-	for {
-		if err := safegroup.Contain(func() error { return s.expire(ctx) }); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "delete expired documents: it is tried again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	return worker.NewPeriodic(expireEvery, s.expire, func(ctx context.Context, f worker.Failure) {
+		s.log.WarnContext(ctx, "delete expired documents: it is tried again", "error", f.Err)
+	}).Run(ctx)
 }
 
 func (s *Documents) expire(ctx context.Context) error {

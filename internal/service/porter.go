@@ -12,8 +12,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Porter exports and imports users. Its methods may be called concurrently.
@@ -295,19 +295,9 @@ func (s *Porter) abandon(ctx context.Context, scope memory.ScopeKey) {
 
 // Run removes imports that their servers did not come to end, or ends them where all had come, until ctx ends; it returns nil then.
 func (s *Porter) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		err := safegroup.Contain(func() error { return s.sweep(ctx) })
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "remove abandoned imports", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	return worker.NewPeriodic(sweepEvery, s.sweep, func(ctx context.Context, f worker.Failure) {
+		s.log.WarnContext(ctx, "remove abandoned imports", "error", f.Err)
+	}).Run(ctx)
 }
 
 func (s *Porter) sweep(ctx context.Context) error {
