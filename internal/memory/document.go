@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,16 +29,7 @@ type DocumentPlace struct {
 
 // Compare orders places by namespace, then key.
 func (p DocumentPlace) Compare(o DocumentPlace) int {
-	if c := slices.Compare(p.Namespace, o.Namespace); c != 0 {
-		return c
-	}
-	switch {
-	case p.Key < o.Key:
-		return -1
-	case p.Key > o.Key:
-		return 1
-	}
-	return 0
+	return cmp.Or(slices.Compare(p.Namespace, o.Namespace), strings.Compare(p.Key, o.Key))
 }
 
 // HasExpired reports whether the document is not to be seen at the time any more.

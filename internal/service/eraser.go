@@ -96,6 +96,19 @@ type ErasureJob struct {
 // through.
 const maxErasureTries = 20
 
+// untilUndisturbed calls choose, which chooses messages and begins to erase them, until nobody recorded or erased any in between.
+func untilUndisturbed(choose func() error) error {
+	for try := 1; ; try++ {
+		err := choose()
+		switch reason := memory.ReasonOf(err); {
+		case reason != memory.ReasonLastSeqMismatch && reason != memory.ReasonContention:
+			return err
+		case try == maxErasureTries:
+			return store.Contention("others write to the session")
+		}
+	}
+}
+
 // Erase erases what was asked for: when it returns nobody sees it any more.
 func (s *Eraser) Erase(ctx context.Context, c Erase) (ErasureJob, error) {
 	e, err := s.begin(ctx, c)
@@ -196,31 +209,26 @@ func (s *Eraser) beginAs(ctx context.Context, c Erase, start store.ErasureStart)
 }
 
 // beginMessages chooses messages until nobody recorded or erased any in between.
-func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.ErasureStart) (memory.Erasure, error) {
+func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.ErasureStart) (e memory.Erasure, err error) {
 	chosen := &chosenMessages{reads: s.reads, ref: c.session(), choice: c.Messages}
-	for try := 1; ; try++ {
+	err = untilUndisturbed(func() error {
 		session, err := s.store.Session(ctx, c.session())
 		if err != nil {
-			return memory.Erasure{}, fmt.Errorf("read session: %w", err)
+			return fmt.Errorf("read session: %w", err)
 		}
 		if start.Seqs, err = chosen.in(ctx, session); err != nil {
-			return memory.Erasure{}, err
+			return err
 		}
 		if !c.Messages.All {
 			start.IfLastSeq = &session.LastSeq
 		}
-		e, err := s.beginAs(ctx, c, start)
-		switch reason := memory.ReasonOf(err); {
-		case err == nil:
-			return e, nil
-		case reason != memory.ReasonLastSeqMismatch && reason != memory.ReasonContention:
-			return e, err
-		case try == maxErasureTries:
-			return e, store.Contention("others write to the session")
-		case reason == memory.ReasonContention:
+		e, err = s.beginAs(ctx, c, start)
+		if memory.ReasonOf(err) == memory.ReasonContention {
 			chosen.reset() // what was read may be erased by now
 		}
-	}
+		return err
+	})
+	return e, err
 }
 
 // carryOut does what must be done before the caller gets a reply, and waits for the rest as long as the caller does.
@@ -299,26 +307,21 @@ func (s *Eraser) pop(ctx context.Context, c Erase, start store.ErasureStart, q P
 		return memory.Erasure{}, nil, err
 	}
 	defer done()
-	for try := 1; ; try++ {
+	var e memory.Erasure
+	var newest []memory.Message
+	err = untilUndisturbed(func() error {
 		session, err := s.store.Session(ctx, c.session())
 		if err != nil {
-			return memory.Erasure{}, nil, fmt.Errorf("read session: %w", err)
+			return fmt.Errorf("read session: %w", err)
 		}
-		newest, err := s.newest(ctx, session, c.Messages.Newest, q)
-		if err != nil {
-			return memory.Erasure{}, nil, err
+		if newest, err = s.newest(ctx, session, c.Messages.Newest, q); err != nil {
+			return err
 		}
 		start.Seqs, start.IfLastSeq = rangesOf(newest), &session.LastSeq
-		e, err := s.beginAs(ctx, c, start)
-		switch reason := memory.ReasonOf(err); {
-		case err == nil:
-			return e, newest, nil
-		case reason != memory.ReasonLastSeqMismatch && reason != memory.ReasonContention:
-			return e, nil, err
-		case try == maxErasureTries:
-			return e, nil, store.Contention("others write to the session")
-		}
-	}
+		e, err = s.beginAs(ctx, c, start)
+		return err
+	})
+	return e, newest, err
 }
 
 // newest are the newest n messages of a session, oldest first.

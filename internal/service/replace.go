@@ -143,17 +143,13 @@ func (s *Replacer) begin(ctx context.Context, p ReplaceParams, start store.Erasu
 		return memory.Erasure{}, Replaced{}, err
 	}
 	defer done()
-	for try := 1; ; try++ {
-		e, out, err := s.tryOnce(ctx, p, start)
-		switch reason := memory.ReasonOf(err); {
-		case err == nil:
-			return e, out, nil
-		case reason != memory.ReasonLastSeqMismatch && reason != memory.ReasonContention:
-			return e, out, err
-		case try == maxErasureTries:
-			return e, out, store.Contention("others write to the session")
-		}
-	}
+	var e memory.Erasure
+	var out Replaced
+	err = untilUndisturbed(func() (err error) {
+		e, out, err = s.tryOnce(ctx, p, start)
+		return err
+	})
+	return e, out, err
 }
 
 func (s *Replacer) tryOnce(ctx context.Context, p ReplaceParams, start store.ErasureStart) (e memory.Erasure, out Replaced, err error) {
