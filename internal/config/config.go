@@ -58,6 +58,13 @@ type Config struct {
 	MilvusPrefix          string        `name:"milvus-prefix" default:"strata" placeholder:"NAME" help:"What the names of the collections in Milvus begin with, 1 to 32 letters, digits and underscores."`
 	MilvusUsername        string        `name:"milvus-username" placeholder:"NAME" help:"The user in Milvus; empty where it asks for none."`
 	MilvusPassword        Secret        `name:"milvus-password" placeholder:"PASSWORD" help:"The password of milvus-username. Set the variable, not the flag."`
+	MilvusToken           Secret        `name:"milvus-token" placeholder:"TOKEN" help:"An API token in place of user and password. Set the variable, not the flag."`
+	MilvusDatabase        string        `name:"milvus-database" placeholder:"NAME" help:"The database in Milvus that holds the collections; it must be there. Empty: the server's default one."`
+	MilvusTLS             bool          `name:"milvus-tls" default:"false" help:"Speak TLS with Milvus. Without it passwords and tokens go over the network as they are."`
+	MilvusTLSCA           string        `name:"milvus-tls-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign that of Milvus. Empty: those that the system trusts."`
+	MilvusTLSCert         string        `name:"milvus-tls-cert" placeholder:"PATH" help:"The PEM file with the certificate by which Milvus knows this client, for a server that asks for one (tlsMode 2). It is read for each connection, so that a renewed one counts."`
+	MilvusTLSKey          string        `name:"milvus-tls-key" placeholder:"PATH" help:"The PEM file with the private key of milvus-tls-cert."`
+	MilvusTLSServerName   string        `name:"milvus-tls-server-name" placeholder:"NAME" help:"The name that the certificate of Milvus must have. Empty: the host of milvus-address."`
 	ElasticsearchURL      string        `name:"elasticsearch-url" placeholder:"URL" help:"The Elasticsearch 7.14 that finds messages and facts by their words too, such as http://127.0.0.1:9200. Empty: the search index in the primary store finds them alone."`
 	ElasticsearchPrefix   string        `name:"elasticsearch-prefix" default:"strata" placeholder:"NAME" help:"What the names of the indexes in Elasticsearch begin with, 1 to 32 lower-case letters, digits and dashes."`
 	ElasticsearchUsername string        `name:"elasticsearch-username" placeholder:"NAME" help:"The user in Elasticsearch; empty where it asks for none."`
