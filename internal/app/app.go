@@ -41,6 +41,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Options are what an App needs beside its configuration.
@@ -656,23 +657,17 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// watch keeps the health answer true.
+// watch keeps the server's health what the primary store's is.
 func (a *App) watch(ctx context.Context) error {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		err := safegroup.Contain(func() error { return a.store.Check(ctx) })
-		if ctx.Err() != nil {
-			return nil
+	check := func(ctx context.Context) error {
+		err := a.store.Check(ctx)
+		if err == nil {
+			a.server.SetHealthy(true)
 		}
-		if err != nil {
-			a.log.Error("the store cannot serve", "error", err, "reason", memory.ReasonOf(err))
-		}
-		a.server.SetHealthy(err == nil)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		return err
 	}
+	return worker.NewPeriodic(checkEvery, check, func(_ context.Context, f worker.Failure) {
+		a.log.Error("the store cannot serve", "error", f.Err, "reason", memory.ReasonOf(f.Err))
+		a.server.SetHealthy(false)
+	}).Run(ctx)
 }
