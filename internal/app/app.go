@@ -49,12 +49,14 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
-	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
-	Wrap        func(store.PrimaryStore) store.PrimaryStore
-	WrapVectors func(store.VectorView) store.VectorView
-	WrapTexts   func(store.TextView) store.TextView
-	Failpoints  func(point string)
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
+	// takes messages apart, and Failpoints is called at the named points of background work: for programs that measure, or see what
+	// a fault does. All are nil in the product, and Sweep is 0.
+	Wrap         func(store.PrimaryStore) store.PrimaryStore
+	WrapVectors  func(store.VectorView) store.VectorView
+	WrapTexts    func(store.TextView) store.TextView
+	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
+	Failpoints   func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
 	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
@@ -163,9 +165,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	var analyzer indexing.Analyzer = a.embeddings
+	if o.WrapAnalyzer != nil {
+		analyzer = o.WrapAnalyzer(analyzer)
+	}
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{
-			Store: a.store, Turns: a.embeddings, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 			Busy: func() bool { return a.server.Busy() },
 		},
 	)

@@ -40,7 +40,7 @@ type Keys struct {
 	log    *slog.Logger
 	known  *recent[store.Key]
 	usesMu sync.Mutex
-	uses   map[string]time.Time // hours that the store was not told of yet, by key
+	uses   map[string]time.Time // hours that are not in the store yet, by key
 }
 
 // NewKeys makes Keys; now is the clock that all servers on the store have in common: see store.Clock.
@@ -75,8 +75,8 @@ func (k *Keys) Verify(ctx context.Context, c Credential) (Principal, error) {
 	return Principal{Tenant: key.Tenant, UserID: key.UserID, Role: role, KeyID: id, Subject: "key:" + id, Method: MethodKey}, nil
 }
 
-// judge returns why the key with the hash of a secret is refused, "" where it is good. A wrong secret is told from a right one
-// first: nobody else learns of a key whether it is revoked.
+// judge returns why the key with the hash of a secret is refused, "" where it is good. The secret is checked
+// first: only who has it learns whether a key is revoked.
 func (k *Keys) judge(key store.Key, hash store.KeyHash) Cause {
 	now := k.now()
 	current := subtle.ConstantTimeCompare(hash[:], key.Hash[:])

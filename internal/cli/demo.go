@@ -124,7 +124,7 @@ func (d *demo) play(cfg config.Config, model string) error {
 	d.printf("\n%s  %s\n", d.bold("That is all there is to it:"), d.dim(fmt.Sprintf("the whole demo took %s", d.since(started))))
 	d.printf("  an agent calls Record after each turn and BuildContext before the next.\n\n")
 	d.printf("  strata serve                                  %s\n", d.dim("run it for your own agent"))
-	d.printf("  strata record ada s1 \"I am vegan\"             %s\n", d.dim("tell it something"))
+	d.printf("  strata record ada s1 \"I am vegan\"             %s\n", d.dim("record a message"))
 	d.printf("  strata facts list ada                         %s\n", d.dim("see what it learnt"))
 	d.printf("  strata context ada s2 -q \"what can I eat?\" --explain\n")
 	return nil

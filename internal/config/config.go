@@ -52,13 +52,20 @@ type Config struct {
 	ReplyTimeout   time.Duration `name:"reply-timeout" default:"30s" placeholder:"DURATION" help:"How long a reply may go unread until its connection is closed, 100ms to 10m; a second where other replies wait for the memory that it holds."`
 	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256. Where both models are built in it is one, since they use this machine."`
 
-	MongoDBURI            Secret        `name:"mongodb-uri" placeholder:"URI" help:"The MongoDB that holds the truth in place of the SQLite file, such as mongodb://127.0.0.1:27017; then any number of servers may share it. It may hold a password: set the variable."`
+	MongoDBURI            Secret        `name:"mongodb-uri" placeholder:"URI" help:"The MongoDB that is the primary store in place of the SQLite file, such as mongodb://127.0.0.1:27017; then any number of servers may share it. It may hold a password: set the variable."`
 	MongoDBDatabase       string        `name:"mongodb-database" default:"strata" placeholder:"NAME" help:"The database in MongoDB, 1 to 38 letters, digits, dashes and underscores."`
 	MilvusAddress         string        `name:"milvus-address" placeholder:"HOST:PORT" help:"The Milvus that ranks facts by meaning, filtered before it ranks. Empty: the vectors of a user are compared in memory."`
 	MilvusPrefix          string        `name:"milvus-prefix" default:"strata" placeholder:"NAME" help:"What the names of the collections in Milvus begin with, 1 to 32 letters, digits and underscores."`
 	MilvusUsername        string        `name:"milvus-username" placeholder:"NAME" help:"The user in Milvus; empty where it asks for none."`
 	MilvusPassword        Secret        `name:"milvus-password" placeholder:"PASSWORD" help:"The password of milvus-username. Set the variable, not the flag."`
-	ElasticsearchURL      string        `name:"elasticsearch-url" placeholder:"URL" help:"The Elasticsearch 7.14 that finds messages and facts by their words too, such as http://127.0.0.1:9200. Empty: the index of the truth alone finds them."`
+	MilvusToken           Secret        `name:"milvus-token" placeholder:"TOKEN" help:"An API token in place of user and password. Set the variable, not the flag."`
+	MilvusDatabase        string        `name:"milvus-database" placeholder:"NAME" help:"The database in Milvus that holds the collections; it must be there. Empty: the server's default one."`
+	MilvusTLS             bool          `name:"milvus-tls" default:"false" help:"Speak TLS with Milvus. Without it passwords and tokens go over the network as they are."`
+	MilvusTLSCA           string        `name:"milvus-tls-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign that of Milvus. Empty: those that the system trusts."`
+	MilvusTLSCert         string        `name:"milvus-tls-cert" placeholder:"PATH" help:"The PEM file with the certificate by which Milvus knows this client, for a server that asks for one (tlsMode 2). It is read for each connection, so that a renewed one counts."`
+	MilvusTLSKey          string        `name:"milvus-tls-key" placeholder:"PATH" help:"The PEM file with the private key of milvus-tls-cert."`
+	MilvusTLSServerName   string        `name:"milvus-tls-server-name" placeholder:"NAME" help:"The name that the certificate of Milvus must have. Empty: the host of milvus-address."`
+	ElasticsearchURL      string        `name:"elasticsearch-url" placeholder:"URL" help:"The Elasticsearch 7.14 that finds messages and facts by their words too, such as http://127.0.0.1:9200. Empty: the search index in the primary store finds them alone."`
 	ElasticsearchPrefix   string        `name:"elasticsearch-prefix" default:"strata" placeholder:"NAME" help:"What the names of the indexes in Elasticsearch begin with, 1 to 32 lower-case letters, digits and dashes."`
 	ElasticsearchUsername string        `name:"elasticsearch-username" placeholder:"NAME" help:"The user in Elasticsearch; empty where it asks for none."`
 	ElasticsearchPassword Secret        `name:"elasticsearch-password" placeholder:"PASSWORD" help:"The password of elasticsearch-username. Set the variable, not the flag."`
@@ -89,7 +96,7 @@ type Config struct {
 	RerankAPIKeyFile string        `name:"rerank-api-key-file" placeholder:"PATH" help:"The file that holds the key of the reranker."`
 	RerankModel      string        `name:"rerank-model" placeholder:"MODEL" help:"The model of the reranker, such as rerank-v3.5."`
 	RerankAPI        string        `name:"rerank-api" default:"cohere" enum:"cohere,jina,tei" help:"How the reranker is asked: cohere (vLLM, llama.cpp and Jina understand it too), jina (the same, without the documents in the answer) or tei (Text Embeddings Inference)."`
-	RerankCandidates int           `name:"rerank-candidates" default:"50" placeholder:"N" help:"How many of the best messages are reranked, 2 to 200. Text Embeddings Inference refuses more than 32 unless it is told otherwise."`
+	RerankCandidates int           `name:"rerank-candidates" default:"50" placeholder:"N" help:"How many of the best messages are reranked, 2 to 200. Text Embeddings Inference refuses more than 32 unless it is configured otherwise."`
 	RerankDeadline   time.Duration `name:"rerank-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for the reranker, 1ms to 10s; after it the answer is made without and says so."`
 
 	TenantRequests     float64                      `name:"tenant-requests-per-second" default:"0" placeholder:"N" help:"Calls a second that a tenant may make on each server, 0 to 1e12; as many may come at once. 0 for any number, as in all limits. Further ones are refused with RESOURCE_EXHAUSTED and a time to retry. strata tenants set gives a tenant a limit of its own."`

@@ -150,7 +150,7 @@ const standardEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 // readStandardEnv takes the endpoint of traces from OpenTelemetry's own variable where no setting names one.
 func (l *loader) readStandardEnv() {
-	if _, told := l.origins["otlp-endpoint"]; told || l.env[standardEndpoint] == "" {
+	if _, set := l.origins["otlp-endpoint"]; set || l.env[standardEndpoint] == "" {
 		return
 	}
 	l.OTLPEndpoint = l.env[standardEndpoint]

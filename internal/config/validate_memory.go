@@ -68,7 +68,7 @@ func (c Config) checkChatModel(fs *faults, key, model string) {
 	}
 }
 
-// checkEmbedder lets an endpoint stand beside a built-in embedder: strata reembed may be told to go over to it.
+// checkEmbedder accepts an endpoint beside a built-in embedder: strata reembed may change from one to the other.
 func (c Config) checkEmbedder(fs *faults) {
 	builtin := strings.HasPrefix(c.EmbeddingModel, "builtin:")
 	switch {

@@ -43,13 +43,39 @@ func (c Config) checkMilvus(fs *faults) {
 		needs(fs, "milvus-prefix", c.MilvusPrefix, "strata", "milvus-address")
 		needs(fs, "milvus-username", c.MilvusUsername, "", "milvus-address")
 		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-address")
-		return
-	}
-	if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
+		needs(fs, "milvus-token", string(c.MilvusToken), "", "milvus-address")
+		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
+		if c.MilvusTLS {
+			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
+		}
+	} else if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
 		fs.add("milvus-address", "%q is not an address: write host:port, such as 127.0.0.1:19530", c.MilvusAddress)
 	}
-	if c.MilvusUsername == "" {
+	c.checkMilvusCredentials(fs)
+	c.checkMilvusTLS(fs)
+}
+
+func (c Config) checkMilvusCredentials(fs *faults) {
+	if c.MilvusUsername == "" && c.MilvusAddress != "" {
 		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-username")
+	}
+	if c.MilvusToken != "" && c.MilvusUsername != "" {
+		fs.add("milvus-token", "milvus-username is set too, and one of them is used: leave the other out")
+	}
+	if c.MilvusDatabase != "" {
+		matches(fs, "milvus-database", c.MilvusDatabase, `^[A-Za-z_][A-Za-z0-9_]{0,254}$`,
+			"1 to 255 letters, digits and underscores, no digit first")
+	}
+}
+
+func (c Config) checkMilvusTLS(fs *faults) {
+	if !c.MilvusTLS {
+		needs(fs, "milvus-tls-ca", c.MilvusTLSCA, "", "milvus-tls")
+		needs(fs, "milvus-tls-cert", c.MilvusTLSCert, "", "milvus-tls")
+		needs(fs, "milvus-tls-key", c.MilvusTLSKey, "", "milvus-tls")
+		needs(fs, "milvus-tls-server-name", c.MilvusTLSServerName, "", "milvus-tls")
+	} else if (c.MilvusTLSCert == "") != (c.MilvusTLSKey == "") {
+		fs.add("milvus-tls-cert", "a certificate and its key belong together: set milvus-tls-cert and milvus-tls-key, or neither")
 	}
 }
 

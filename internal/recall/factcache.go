@@ -106,7 +106,7 @@ func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words stri
 type factsAt struct {
 	user  memory.UserRef
 	scope memory.ScopeKey  // "" for an unknown user
-	told  store.Checkpoint // how far the view of their vectors was told of them
+	fed   store.Checkpoint // how far the view of their vectors has been fed
 	facts *userFacts
 }
 
@@ -170,7 +170,7 @@ func (c *FactCache) update(ctx context.Context, user memory.UserRef, x *userFact
 			c.users.weighFacts(user, x)
 		}
 		if ok {
-			return factsAt{user: user, scope: state.Scope, told: state.Checkpoint, facts: x}, nil
+			return factsAt{user: user, scope: state.Scope, fed: state.Checkpoint, facts: x}, nil
 		}
 	}
 	return factsAt{}, &memory.Error{
@@ -308,7 +308,7 @@ func (x *userFacts) vectorsFrom(version int, floor int64) int64 {
 }
 
 // extend says how the index comes to have all vectors above floor: with those above from, added to what it has or, fresh,
-// in their place. What a view was told of meanwhile is given back this way.
+// in their place. Vectors that a view has got meanwhile are dropped this way.
 func (x *userFacts) extend(version int, floor int64) (from int64, fresh bool) {
 	if x.version == version && (x.vectorsAfter == floor || x.vectorsAfter < floor && floor < x.vectorNo) {
 		return x.vectorNo, false

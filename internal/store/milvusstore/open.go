@@ -7,6 +7,7 @@ package milvusstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +20,8 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/stratamem/strata/internal/backendlatency"
@@ -42,10 +45,13 @@ const lag = 5 * time.Second
 
 // Options name the server and how to use it.
 type Options struct {
-	Address  string // host:port, or https://host:port for TLS with the system's roots
-	Prefix   string // of the collections' names: a letter or _, then letters, digits and _, at most 64
-	Username string // "" for none
+	Address  string      // host:port
+	Prefix   string      // of the collections' names: a letter or _, then letters, digits and _, at most 64
+	Database string      // that must be there; "" for the server's default one
+	TLS      *tls.Config // nil for none
+	Username string      // "" for none
 	Password string
+	Token    string // an API token in place of user and password; "" for none
 }
 
 // View is a store.VectorView. It may be used by many goroutines at once.
@@ -104,9 +110,10 @@ func dial(ctx context.Context, c client.Config) (client.Client, error) {
 // has milliseconds. Connecting does not block, so that the first call returns why it failed.
 func config(o Options) client.Config {
 	return client.Config{
-		Address: o.Address, Username: o.Username, Password: o.Password,
+		Address: o.Address, Username: o.Username, Password: o.Password, APIKey: o.Token, DBName: o.Database,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 5, MaxBackoff: 500 * time.Millisecond},
 		DialOptions: []grpc.DialOption{
+			grpc.WithTransportCredentials(transport(o.TLS)), // in place of the client's own ones, which cannot be given roots
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
@@ -116,6 +123,13 @@ func config(o Options) client.Config {
 			grpc.WithChainUnaryInterceptor(timed),
 		},
 	}
+}
+
+func transport(c *tls.Config) credentials.TransportCredentials {
+	if c == nil {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(c)
 }
 
 // timed adds the time that each call took at the server to the clock of the call.

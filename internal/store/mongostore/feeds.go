@@ -204,15 +204,15 @@ func (s *feedStore) inBuild(ctx context.Context, m store.CheckpointUpdate) error
 
 // markFeed leaves a feed waiting that changed since it was read.
 func (s *feedStore) markFeed(ctx context.Context, kind feedKind, m store.CheckpointUpdate) error {
-	told := bson.E{Key: "$set", Value: kind.checkpointFields(m)}
+	checkpoint := bson.E{Key: "$set", Value: kind.checkpointFields(m)}
 	unchanged := append(kind.marked(m), kind.seen(m)...)
-	res, err := kind.documents.UpdateOne(ctx, unchanged, bson.D{told, {Key: "$unset", Value: eq(kind.field+".at", "")}})
+	res, err := kind.documents.UpdateOne(ctx, unchanged, bson.D{checkpoint, {Key: "$unset", Value: eq(kind.field+".at", "")}})
 	if err != nil || res.MatchedCount == 1 {
 		return s.failed("mark feed", err)
 	}
-	res, err = kind.documents.UpdateOne(ctx, kind.marked(m), bson.D{told})
+	res, err = kind.documents.UpdateOne(ctx, kind.marked(m), bson.D{checkpoint})
 	if err == nil && res.MatchedCount == 0 {
-		return store.Contention("the feed is not the one that the view was told of any more")
+		return store.Contention("the feed is not the one that the view has read any more")
 	}
 	return s.failed("mark feed", err)
 }
