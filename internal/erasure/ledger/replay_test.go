@@ -108,7 +108,9 @@ func (w *world) file(key string) {
 	}
 }
 
-func filedAt(key string) memory.DocumentPlace { return memory.DocumentPlace{Namespace: []string{"n"}, Key: key} }
+func filedAt(key string) memory.DocumentPlace {
+	return memory.DocumentPlace{Namespace: []string{"n"}, Key: key}
+}
 
 // deleteDocument deletes a document as a person has it done.
 func (w *world) deleteDocument(key string) {
