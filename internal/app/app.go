@@ -394,10 +394,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
 	queries := a.newQueries()
-	found, err := a.newDocumentFinder(queries)
-	if err != nil {
-		return service.Services{}, err
-	}
 	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
@@ -414,7 +410,9 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 
 		ForgottenDocument: a.stores.forgottenDocument,
 
-		Documents:        found,
+		Documents: recall.NewDocumentFinder(recall.DocumentFinderOptions{
+			Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, Memory: facts,
+		}),
 		Queries:          queries,
 		Policies:         policies,
 		Runner:           background{a.runner, a.indexer, a.feeders},
@@ -448,13 +446,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 func (a *App) newQueries() *recall.Queries {
 	return recall.NewQueries(recall.QueriesOptions{
 		Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
-	})
-}
-
-// newDocumentFinder has as much memory as the facts have.
-func (a *App) newDocumentFinder(queries *recall.Queries) (*recall.DocumentFinder, error) {
-	return recall.NewDocumentFinder(recall.DocumentFinderOptions{
-		Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, MaxBytes: int64(a.cfg.FactCache),
 	})
 }
 
