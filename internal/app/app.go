@@ -50,12 +50,14 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
-	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
-	Wrap        func(store.PrimaryStore) store.PrimaryStore
-	WrapVectors func(store.VectorView) store.VectorView
-	WrapTexts   func(store.TextView) store.TextView
-	Failpoints  func(point string)
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
+	// takes messages apart, and Failpoints is called at the named points of background work: for programs that measure, or see what
+	// a fault does. All are nil in the product, and Sweep is 0.
+	Wrap         func(store.PrimaryStore) store.PrimaryStore
+	WrapVectors  func(store.VectorView) store.VectorView
+	WrapTexts    func(store.TextView) store.TextView
+	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
+	Failpoints   func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
 	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
@@ -164,9 +166,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	var analyzer indexing.Analyzer = a.embeddings
+	if o.WrapAnalyzer != nil {
+		analyzer = o.WrapAnalyzer(analyzer)
+	}
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{
-			Store: a.store, Turns: a.embeddings, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 			Busy: func() bool { return a.server.Busy() },
 		},
 	)
@@ -389,10 +395,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
 	queries := a.newQueries()
-	found, err := a.newDocumentFinder(queries)
-	if err != nil {
-		return service.Services{}, err
-	}
 	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
@@ -409,7 +411,9 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 
 		ForgottenDocument: a.stores.forgottenDocument,
 
-		Documents:        found,
+		Documents: recall.NewDocumentFinder(recall.DocumentFinderOptions{
+			Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, Memory: facts,
+		}),
 		Queries:          queries,
 		Policies:         policies,
 		Runner:           background{a.runner, a.indexer, a.feeders},
@@ -443,13 +447,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 func (a *App) newQueries() *recall.Queries {
 	return recall.NewQueries(recall.QueriesOptions{
 		Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
-	})
-}
-
-// newDocumentFinder has as much memory as the facts have.
-func (a *App) newDocumentFinder(queries *recall.Queries) (*recall.DocumentFinder, error) {
-	return recall.NewDocumentFinder(recall.DocumentFinderOptions{
-		Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, MaxBytes: int64(a.cfg.FactCache),
 	})
 }
 
