@@ -54,7 +54,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 }
 
 func truthOf(cfg config.Config) Migrated {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		return Migrated{"SQLite", cfg.Data}
 	}
 	return Migrated{"MongoDB", "database " + cfg.MongoDBDatabase}

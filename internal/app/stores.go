@@ -64,7 +64,7 @@ func (s *stores) wrap(o Options) {
 }
 
 func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
 		if err != nil {
 			return fmt.Errorf("open the data file: %w", err)

@@ -44,8 +44,8 @@ func (c Config) checkMilvus(fs *faults) {
 	if c.MilvusAddress == "" {
 		needs(fs, "milvus-prefix", c.MilvusPrefix, "strata", "milvus-address")
 		needs(fs, "milvus-username", c.MilvusUsername, "", "milvus-address")
-		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-address")
-		needs(fs, "milvus-token", string(c.MilvusToken), "", "milvus-address")
+		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-address")
+		needs(fs, "milvus-token", c.MilvusToken.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
 		if c.MilvusTLS {
 			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
@@ -87,9 +87,9 @@ func (c Config) VectorIndex() milvusindex.Index {
 
 func (c Config) checkMilvusCredentials(fs *faults) {
 	if c.MilvusUsername == "" && c.MilvusAddress != "" {
-		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-username")
+		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-username")
 	}
-	if c.MilvusToken != "" && c.MilvusUsername != "" {
+	if c.MilvusToken.IsSet() && c.MilvusUsername != "" {
 		fs.add("milvus-token", "milvus-username is set too, and one of them is used: leave the other out")
 	}
 	if c.MilvusDatabase != "" {
@@ -121,15 +121,15 @@ func (c Config) checkElasticsearch(fs *faults) {
 	if c.ElasticsearchURL == "" {
 		needs(fs, "elasticsearch-prefix", c.ElasticsearchPrefix, "strata", "elasticsearch-url")
 		needs(fs, "elasticsearch-username", c.ElasticsearchUsername, "", "elasticsearch-url")
-		needs(fs, "elasticsearch-password", string(c.ElasticsearchPassword), "", "elasticsearch-url")
-		needs(fs, "elasticsearch-api-key", string(c.ElasticsearchAPIKey), "", "elasticsearch-url")
+		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-url")
+		needs(fs, "elasticsearch-api-key", c.ElasticsearchAPIKey.Reveal(), "", "elasticsearch-url")
 		return
 	}
 	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL)
 	if c.ElasticsearchUsername == "" {
-		needs(fs, "elasticsearch-password", string(c.ElasticsearchPassword), "", "elasticsearch-username")
+		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-username")
 	}
-	if c.ElasticsearchAPIKey != "" && c.ElasticsearchUsername != "" {
+	if c.ElasticsearchAPIKey.IsSet() && c.ElasticsearchUsername != "" {
 		fs.add("elasticsearch-api-key", "elasticsearch-username is set too, and one of them is used: leave the other out")
 	}
 }
