@@ -29,7 +29,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -103,6 +103,9 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @
 
 lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
 	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
+
+lint-mcp: build ## the MCP Inspector's checks, over stdin and over HTTP; wants Node.js
+	STRATA_BINARY=$(abspath $(BIN)/strata) tools/mcp/check.sh
 
 generate: ## the Go code of proto/, into api/, the page of settings, the assembly of inner products, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml

@@ -37,7 +37,7 @@ type turn struct {
 	of     *share
 	kind   Kind
 	admit  chan error // gets nil once the call may run, or why it may not
-	decide bool       // it was told
+	decide bool       // it was decided
 }
 
 // Kind says how a call is treated where there are more than can be served.

@@ -41,6 +41,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Options are what an App needs beside its configuration.
@@ -49,12 +50,14 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, and Failpoints is called at the named
-	// points of background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
-	Wrap        func(store.PrimaryStore) store.PrimaryStore
-	WrapVectors func(store.VectorView) store.VectorView
-	WrapTexts   func(store.TextView) store.TextView
-	Failpoints  func(point string)
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
+	// takes messages apart, and Failpoints is called at the named points of background work: for programs that measure, or see what
+	// a fault does. All are nil in the product, and Sweep is 0.
+	Wrap         func(store.PrimaryStore) store.PrimaryStore
+	WrapVectors  func(store.VectorView) store.VectorView
+	WrapTexts    func(store.TextView) store.TextView
+	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
+	Failpoints   func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
 	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
@@ -163,9 +166,13 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	var analyzer indexing.Analyzer = a.embeddings
+	if o.WrapAnalyzer != nil {
+		analyzer = o.WrapAnalyzer(analyzer)
+	}
 	a.indexer = indexing.NewIndexer(
 		indexing.IndexerOptions{
-			Store: a.store, Turns: a.embeddings, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+			Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 			Busy: func() bool { return a.server.Busy() },
 		},
 	)
@@ -388,10 +395,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
 	queries := a.newQueries()
-	found, err := a.newDocumentFinder(queries)
-	if err != nil {
-		return service.Services{}, err
-	}
 	services := service.New(service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
@@ -408,7 +411,9 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 
 		ForgottenDocument: a.stores.forgottenDocument,
 
-		Documents:        found,
+		Documents: recall.NewDocumentFinder(recall.DocumentFinderOptions{
+			Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, Memory: facts,
+		}),
 		Queries:          queries,
 		Policies:         policies,
 		Runner:           background{a.runner, a.indexer, a.feeders},
@@ -442,13 +447,6 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 func (a *App) newQueries() *recall.Queries {
 	return recall.NewQueries(recall.QueriesOptions{
 		Embeddings: a.embeddings, Deadline: a.cfg.EmbeddingDeadline, Timeout: a.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: a.log,
-	})
-}
-
-// newDocumentFinder has as much memory as the facts have.
-func (a *App) newDocumentFinder(queries *recall.Queries) (*recall.DocumentFinder, error) {
-	return recall.NewDocumentFinder(recall.DocumentFinderOptions{
-		Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, MaxBytes: int64(a.cfg.FactCache),
 	})
 }
 
@@ -656,23 +654,17 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// watch keeps the health answer true.
+// watch keeps the server's health what the primary store's is.
 func (a *App) watch(ctx context.Context) error {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		err := safegroup.Contain(func() error { return a.store.Check(ctx) })
-		if ctx.Err() != nil {
-			return nil
+	check := func(ctx context.Context) error {
+		err := a.store.Check(ctx)
+		if err == nil {
+			a.server.SetHealthy(true)
 		}
-		if err != nil {
-			a.log.Error("the store cannot serve", "error", err, "reason", memory.ReasonOf(err))
-		}
-		a.server.SetHealthy(err == nil)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		return err
 	}
+	return worker.NewPeriodic(checkEvery, check, func(_ context.Context, f worker.Failure) {
+		a.log.Error("the store cannot serve", "error", f.Err, "reason", memory.ReasonOf(f.Err))
+		a.server.SetHealthy(false)
+	}).Run(ctx)
 }

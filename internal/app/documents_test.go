@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -223,6 +224,30 @@ func TestDocuments(t *testing.T) {
 		r := must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_OVERWRITE))(t)
 		if r.GetLeftDocuments() != 1 || int(r.GetDocuments()) != len(before)-1 {
 			t.Errorf("imported over: %v", r)
+		}
+		h.file(t, "gone", `{"note": "put since"}`)
+		must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_OVERWRITE))(t)
+		if after := strings.Join(listAll(t, h, "ada"), "\n"); strings.Contains(after, "to be deleted") || !strings.Contains(after, "put since") {
+			t.Errorf("after a file of before came over what was put since:\n%s", after)
+		}
+	})
+	t.Run("a value's brackets in strings are no levels, and 33 levels are refused", func(t *testing.T) {
+		for value, code := range map[string]codes.Code{
+			`{"a": "` + strings.Repeat(`[{\\\"`, 40) + `"}`:                         codes.OK,
+			`{"a": ` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`:      codes.OK,
+			`{"a": ` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `}`:      codes.InvalidArgument,
+			`{"a": "\\", "b": ` + strings.Repeat("[", 32) + strings.Repeat("]", 32): codes.InvalidArgument,
+			"\n {} \t":         codes.OK,
+			"  ":               codes.InvalidArgument,
+			`{"a": 1e999}`:     codes.InvalidArgument,
+			`{"a": 1, "a": 2}`: codes.InvalidArgument,
+		} {
+			_, err := h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+				UserId: "levels", Namespace: []string{"a"}, Key: "k", ValueJson: value,
+			}})
+			if status.Code(err) != code {
+				t.Errorf("%.60q: %v, want %v", value, err, code)
+			}
 		}
 	})
 }

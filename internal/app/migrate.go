@@ -27,7 +27,11 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 		return done, err
 	}
 	if cfg.MilvusAddress != "" {
-		v, err := milvusstore.Open(ctx, milvusOptions(cfg))
+		o, err := milvusOptions(cfg, log)
+		if err != nil {
+			return done, err
+		}
+		v, err := milvusstore.Open(ctx, o)
 		if err != nil {
 			return done, fmt.Errorf("open Milvus: %w", err)
 		}
@@ -50,7 +54,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 }
 
 func truthOf(cfg config.Config) Migrated {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		return Migrated{"SQLite", cfg.Data}
 	}
 	return Migrated{"MongoDB", "database " + cfg.MongoDBDatabase}

@@ -4,18 +4,23 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -210,4 +215,106 @@ func TestAPanicOfARequestOverHTTPEndsThatRequestAlone(t *testing.T) {
 		t.Errorf("the log does not say what panicked, and where: %s", log)
 	}
 	h.quiet(t)
+}
+
+// panickyAnalyzer is the server's, which panics for messages with the canary while it is broken.
+type panickyAnalyzer struct {
+	indexing.Analyzer
+	broken *atomic.Bool
+}
+
+func (p panickyAnalyzer) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+	for _, m := range messages {
+		if p.broken.Load() && strings.Contains(m.Message.PlainText(), panicCanary) {
+			panic(m.Message.PlainText())
+		}
+	}
+	return p.Analyzer.Analyze(ctx, messages)
+}
+
+func TestAMessageThatCannotBeIndexed(t *testing.T) {
+	t.Parallel()
+	const words = "the ferry to Naxos " + panicCanary
+	index, parked := memoryv1.JobKind_JOB_KIND_INDEX, memoryv1.JobState_JOB_STATE_PARKED
+	// unindexed serves, and has a job parked for the second of two messages.
+	unindexed := func(t *testing.T, data string) (h *harness, broken *atomic.Bool, job *memoryv1.Job) {
+		t.Helper()
+		broken = &atomic.Bool{}
+		broken.Store(true)
+		h = startWith(t, data, app.Options{WrapAnalyzer: func(a indexing.Analyzer) indexing.Analyzer {
+			return panickyAnalyzer{a, broken}
+		}}, func(*config.Config) {})
+		h.record(t, "s", user("m1", "the night train to Vienna"), user("m2", words))
+		eventually(t, "a parked job", func() bool {
+			jobs := h.jobs(t, parked)
+			if len(jobs) == 1 {
+				job = jobs[0]
+			}
+			return job != nil
+		})
+		return h, broken, job
+	}
+	found := func(t *testing.T, h *harness, word string) bool {
+		t.Helper()
+		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: word}))(t).GetHits()
+		return slices.ContainsFunc(hits, func(hit *memoryv1.MessageHit) bool { return strings.Contains(hit.String(), word) })
+	}
+	t.Run("is a parked job that names it and none of its words", func(t *testing.T) {
+		h, _, job := unindexed(t, filepath.Join(t.TempDir(), "strata.db"))
+		if job.GetKind() != index || job.GetSessionId() != "s" || job.GetFromSeq() != 2 || job.GetToSeq() != 2 || job.GetReason() != "analysis_panic" {
+			t.Errorf("job %v", job)
+		}
+		if strings.Contains(job.String(), panicCanary) {
+			t.Errorf("the job tells words of the message: %v", job)
+		}
+		eventually(t, "the other message alone found", func() bool { return !found(t, h, "Naxos") && found(t, h, "Vienna") })
+		h.quiet(t)
+	})
+	t.Run("is found once it can be, by a retry", func(t *testing.T) {
+		h, broken, job := unindexed(t, filepath.Join(t.TempDir(), "strata.db"))
+		broken.Store(false)
+		must(h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: job.GetJobId()}))(t)
+		eventually(t, "the retried job", func() bool {
+			done := h.jobs(t, applied)
+			return slices.ContainsFunc(done, func(j *memoryv1.Job) bool { return j.GetJobId() == job.GetJobId() }) && found(t, h, "Naxos")
+		})
+		if !found(t, h, "Vienna") {
+			t.Error("the other message is not found any more")
+		}
+	})
+	t.Run("whose job a person skips stays in the transcript, and work goes on", func(t *testing.T) {
+		data := filepath.Join(t.TempDir(), "strata.db")
+		h, _, job := unindexed(t, data)
+		skipped := must(h.work().SkipJob(h.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: job.GetJobId()}))(t).GetJob()
+		if skipped.GetState() != memoryv1.JobState_JOB_STATE_SKIPPED || skipped.GetKind() != index {
+			t.Errorf("skipped %v", skipped)
+		}
+		goesOn := func(h *harness, said, word string) {
+			h.record(t, "s", user("", said))
+			r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+			if !r.GetReached() || r.GetParkedJobId() != "" {
+				t.Errorf("waited %v", r)
+			}
+			if !found(t, h, word) || !found(t, h, "Vienna") {
+				t.Errorf("what was said of %s, or of Vienna, is not found", word)
+			}
+			if jobs := h.jobs(t, parked); len(jobs) != 0 {
+				t.Errorf("parked %v", jobs)
+			}
+			messages := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s"}))(t).GetMessages()
+			if len(messages) < 3 || messages[1].GetId() != "m2" || messages[1].GetParts()[0].GetText().GetText() != words {
+				t.Errorf("the transcript is %v", messages)
+			}
+			health := must(healthv1.NewHealthClient(h.conn).Check(h.ctx, &healthv1.HealthCheckRequest{}))(t)
+			if health.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+				t.Errorf("health %v", health)
+			}
+		}
+		goesOn(h, "a tram in Lisbon", "Lisbon")
+		h.stop()
+		again := startWith(t, data, app.Options{}, func(*config.Config) {})
+		goesOn(again, "a barge in Ghent", "Ghent")
+		_, err := again.work().SkipJob(again.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: job.GetJobId()})
+		refused(t, err, codes.FailedPrecondition, "JOB_NOT_PARKED", "")
+	})
 }

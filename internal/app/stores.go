@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
@@ -63,7 +64,7 @@ func (s *stores) wrap(o Options) {
 }
 
 func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
 		if err != nil {
 			return fmt.Errorf("open the data file: %w", err)
@@ -95,8 +96,12 @@ func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongo
 
 func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	if cfg.MilvusAddress != "" {
+		o, err := milvusOptions(cfg, log)
+		if err != nil {
+			return err
+		}
 		s.vectors, err = lazyview.Open(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
-			return milvusstore.Open(ctx, milvusOptions(cfg))
+			return milvusstore.Open(ctx, o)
 		}))
 		if err != nil {
 			return fmt.Errorf("open Milvus: %w", err)
@@ -114,10 +119,24 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	return nil
 }
 
-func milvusOptions(cfg config.Config) milvusstore.Options {
-	return milvusstore.Options{
-		Address: cfg.MilvusAddress, Prefix: cfg.MilvusPrefix, Username: cfg.MilvusUsername, Password: cfg.MilvusPassword.Reveal(),
+// milvusOptions reads the certificates that the settings name.
+func milvusOptions(cfg config.Config, log *slog.Logger) (milvusstore.Options, error) {
+	o := milvusstore.Options{
+		Address: cfg.MilvusAddress, Prefix: cfg.MilvusPrefix, Database: cfg.MilvusDatabase,
+		Username: cfg.MilvusUsername, Password: cfg.MilvusPassword.Reveal(), Token: cfg.MilvusToken.Reveal(),
+		Index: cfg.VectorIndex(), Partitions: cfg.MilvusPartitions, Log: log,
 	}
+	if !cfg.MilvusTLS {
+		return o, nil
+	}
+	var err error
+	o.TLS, err = certificates.Client(certificates.ClientFiles{
+		CA: cfg.MilvusTLSCA, Cert: cfg.MilvusTLSCert, Key: cfg.MilvusTLSKey, ServerName: cfg.MilvusTLSServerName,
+	})
+	if err != nil {
+		return o, fmt.Errorf("TLS with Milvus: %w", err)
+	}
+	return o, nil
 }
 
 func elasticOptions(cfg config.Config) elasticstore.Options {

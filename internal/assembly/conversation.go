@@ -371,7 +371,7 @@ func worst(a, b OmitReason) OmitReason {
 	return a
 }
 
-// orphanReason is why a result that answers no call is dropped.
+// orphanReason is why a result of no call is dropped.
 func (g *grouper) orphanReason(id string) OmitReason {
 	if g.pairs.Known(id) > 0 {
 		return OmitNotRenderable // another result answered first

@@ -101,7 +101,7 @@ var ErrNoCredential = errors.New("no credential")
 // ErrRefused is what every Refusal is: errors.Is(err, ErrRefused).
 var ErrRefused = errors.New("the credential was refused")
 
-// Cause is why a credential was refused: a label of a metric and a word of the log, never told to the caller.
+// Cause is why a credential was refused: a label of a metric and a word of the log, never in what the caller gets.
 type Cause string
 
 // The causes.

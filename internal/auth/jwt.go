@@ -80,7 +80,7 @@ func NewJWT(i Issuer, now func() time.Time) (*JWT, error) {
 	}
 	return &JWT{
 		issuer: i, now: now, seen: map[[sha256.Size]byte]verified{},
-		// What depends on the clock and on the audience is left to principal, which tells the causes apart.
+		// What depends on the clock and on the audience is left to principal, which returns a cause for each.
 		verifier: oidc.NewVerifier(i.URL, keys, &oidc.Config{
 			SupportedSigningAlgs: algorithms(), SkipClientIDCheck: true, SkipExpiryCheck: true,
 		}),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // How long what the store said about a key or a tenant is believed. A key that is revoked, or a tenant that is suspended, on one
@@ -40,7 +41,7 @@ type Keys struct {
 	log    *slog.Logger
 	known  *recent[store.Key]
 	usesMu sync.Mutex
-	uses   map[string]time.Time // hours that the store was not told of yet, by key
+	uses   map[string]time.Time // hours that are not in the store yet, by key
 }
 
 // NewKeys makes Keys; now is the clock that all servers on the store have in common: see store.Clock.
@@ -75,8 +76,8 @@ func (k *Keys) Verify(ctx context.Context, c Credential) (Principal, error) {
 	return Principal{Tenant: key.Tenant, UserID: key.UserID, Role: role, KeyID: id, Subject: "key:" + id, Method: MethodKey}, nil
 }
 
-// judge returns why the key with the hash of a secret is refused, "" where it is good. A wrong secret is told from a right one
-// first: nobody else learns of a key whether it is revoked.
+// judge returns why the key with the hash of a secret is refused, "" where it is good. The secret is checked
+// first: only who has it learns whether a key is revoked.
 func (k *Keys) judge(key store.Key, hash store.KeyHash) Cause {
 	now := k.now()
 	current := subtle.ConstantTimeCompare(hash[:], key.Hash[:])
@@ -113,19 +114,12 @@ const noteEvery = 10 * time.Second
 
 // Run notes in the store which keys were used, until ctx ends, and then once more.
 func (k *Keys) Run(ctx context.Context) error {
-	tick := time.NewTicker(noteEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			k.noteUses(last)
-			return nil
-		case <-tick.C:
-			k.noteUses(ctx)
-		}
-	}
+	note := func(ctx context.Context) error { k.noteUses(ctx); return nil }
+	err := worker.NewPeriodic(noteEvery, note, nil).Run(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	k.noteUses(last)
+	return err
 }
 
 func (k *Keys) noteUses(ctx context.Context) {

@@ -43,7 +43,7 @@ func NewBackends() (Backends, error) {
 	return out, nil
 }
 
-// Env is what a server must be told to use them. Those without an address are left out.
+// Env is the environment of a server that uses them. Those without an address are left out.
 func (b Backends) Env() []string {
 	var env []string
 	if b.MongoDB != "" {

@@ -30,7 +30,7 @@ const (
 	pieceOf = 32 << 10        // bytes of a piece
 )
 
-// Proxy stands between clients and a server, and does to their connections what it is told.
+// Proxy stands between clients and a server, and disturbs their connections as a test wants.
 type Proxy struct {
 	server, addr string
 	running      sync.WaitGroup // goroutines that accept and copy

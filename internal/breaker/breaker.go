@@ -92,14 +92,14 @@ func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 	if err != nil {
 		return err
 	}
-	settled := false
+	returned := false
 	defer func() {
-		if !settled { // fn panicked
+		if !returned { // fn panicked
 			b.giveUp(probe)
 		}
 	}()
 	err = fn()
-	settled = true
+	returned = true
 	switch {
 	case ctx.Err() != nil && err != nil:
 		b.giveUp(probe)

@@ -61,6 +61,74 @@ func TestABackupIsTakenWhileServedAndRestoredWithoutWhatWasErasedSince(t *testin
 	})
 }
 
+// TestARestoredBackupForgetsWhatWasDeletedSince: whatever is deleted after a backup is in no reply once it was restored, whether with the
+// command or by hand, and what was beside it, and what was put in its place since the restore, stays over later starts.
+func TestARestoredBackupForgetsWhatWasDeletedSince(t *testing.T) {
+	cfg := config.Default()
+	dir := t.TempDir()
+	cfg.Data = filepath.Join(dir, "strata.db")
+	file := filepath.Join(dir, "backup.db")
+	served(t, cfg, func(server string) {
+		strata := func(args ...string) string { return must(t, Env{}, append(args, "--server", server)...) }
+		for _, user := range []string{"ada", "min"} {
+			strata("documents", "put", user, "notes/places", "cabin", `{"note": "The cabin is in Otta."}`)
+			strata("documents", "put", user, "notes/places", "boat", `{"note": "The boat lies in Moss."}`)
+		}
+		for _, session := range []string{"popped", "replaced"} {
+			strata("record", "ada", session, "The first stays.", "--role", "user", "--id", session+"-1")
+			strata("record", "ada", session, "The second is Gjovik.", "--role", "user", "--id", session+"-2")
+		}
+		strata("backup", file, "--data", cfg.Data)
+		strata("documents", "delete", "ada", "notes/places", "cabin")
+		strata("messages", "pop", "ada", "popped")
+		list := filepath.Join(dir, "list.json")
+		if err := os.WriteFile(list, []byte(`[{"id": "replaced-1", "role": "user", "content": "The first stays."}]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		strata("messages", "replace", "ada", "replaced", "--file", list)
+		strata("users", "erase", "min", "--yes", "--wait", "20s")
+	})
+	check := func(t *testing.T, server, documents string) {
+		t.Helper()
+		strata := func(args ...string) string { return must(t, Env{}, append(args, "--server", server)...) }
+		if got := strata("documents", "list", "ada", "-o", "quiet"); strings.TrimSpace(got) != documents {
+			t.Errorf("the documents are %q, want %q", got, documents)
+		}
+		if got := strata("documents", "list", "min", "-o", "quiet"); strings.TrimSpace(got) != "" {
+			t.Errorf("of who was erased there is %q", got)
+		}
+		for _, session := range []string{"popped", "replaced"} {
+			if got := strata("messages", "ada", session); strings.Contains(got, "Gjovik") || !strings.Contains(got, "The first stays.") {
+				t.Errorf("the messages are\n%s", got)
+			}
+		}
+	}
+	const left = "notes/places\tboat"
+	by := cfg
+	by.Data = filepath.Join(t.TempDir(), "strata.db")
+	for from, to := range map[string]string{file: by.Data, cfg.Data + ".erasures": by.Data + ".erasures"} {
+		b, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := must(t, Env{}, "restore", file, "--replace", "--data", cfg.Data); !strings.Contains(got, "of 4 erasures in the ledger 4 were carried out again") {
+		t.Errorf("it says %q", got)
+	}
+	for name, cfg := range map[string]config.Config{"restored": cfg, "put in place by hand": by} {
+		t.Run(name, func(t *testing.T) {
+			served(t, cfg, func(server string) {
+				check(t, server, left)
+				must(t, Env{}, "documents", "put", "ada", "notes/places", "cabin", `{"note": "It is sold."}`, "--server", server)
+			})
+			served(t, cfg, func(server string) { check(t, server, left+"\nnotes/places\tcabin") })
+		})
+	}
+}
+
 func TestTheLedgerHoldsNothingOfWhatWasSaid(t *testing.T) {
 	cfg := config.Default()
 	cfg.Data = filepath.Join(t.TempDir(), "strata.db")

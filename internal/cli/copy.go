@@ -25,10 +25,10 @@ func (c *copyCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	told := r.env.Now()
+	printed := r.env.Now()
 	done, err := app.Copy(r.ctx, c.From, cfg.Config, newLog(cfg.Config, r.env), func(p storecopy.Progress) {
-		if now := r.env.Now(); now.Sub(told) >= copyEvery {
-			told = now
+		if now := r.env.Now(); now.Sub(printed) >= copyEvery {
+			printed = now
 			fmt.Fprintln(r.env.Stderr, copied(p))
 		}
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // demoCmd replays a conversation against a real server and prints what an agent would get.
@@ -53,10 +54,10 @@ func (c *demoCmd) config(dir string, env Env) (config.Config, error) {
 		return cfg, nil
 	}
 	key, _ := env.getenv("STRATA_CHAT_API_KEY")
-	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, config.Secret(key), c.Model, c.Model
+	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, secret.New(key), c.Model, c.Model
 	cfg.RequestTimeout = 2 * demoPatient
 	if c.EmbeddingModel != "" {
-		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, config.Secret(key), c.EmbeddingModel
+		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, secret.New(key), c.EmbeddingModel
 	}
 	return cfg, cfg.Validate()
 }
@@ -124,7 +125,7 @@ func (d *demo) play(cfg config.Config, model string) error {
 	d.printf("\n%s  %s\n", d.bold("That is all there is to it:"), d.dim(fmt.Sprintf("the whole demo took %s", d.since(started))))
 	d.printf("  an agent calls Record after each turn and BuildContext before the next.\n\n")
 	d.printf("  strata serve                                  %s\n", d.dim("run it for your own agent"))
-	d.printf("  strata record ada s1 \"I am vegan\"             %s\n", d.dim("tell it something"))
+	d.printf("  strata record ada s1 \"I am vegan\"             %s\n", d.dim("record a message"))
 	d.printf("  strata facts list ada                         %s\n", d.dim("see what it learnt"))
 	d.printf("  strata context ada s2 -q \"what can I eat?\" --explain\n")
 	return nil

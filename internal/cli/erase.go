@@ -239,7 +239,7 @@ type messagesDeleteCmd struct {
 
 // Help says more than the command's one line.
 func (messagesDeleteCmd) Help() string {
-	return "A tool call goes with its result. What was learnt from the messages alone is forgotten, and summaries that tell of them are " +
+	return "A tool call goes with its result. What was learnt from the messages alone is forgotten, and summaries made of them are " +
 		"written anew. Their ids stay known: a history that is sent again brings none of them back. To keep messages out of contexts " +
 		"alone: strata messages hide."
 }

@@ -51,7 +51,7 @@ where it stopped.
 Messages are stored in the order of the file. So an import stops at the first bad line: mend it and run the whole file
 again. With --skip-bad it goes on: bad lines are reported with their numbers, and the later lines of a bad line's
 session are held back, reported and counted as failed too; after mending, run the whole file again, and they follow in
-order. A bad line whose session cannot be told (no JSON, or no user_id or session_id) holds nothing back: mended later,
+order. A bad line whose session is unknown (no JSON, or no user_id or session_id) holds nothing back: mended later,
 its messages come after those of its session that were stored meanwhile. A call that the server could not carry out,
 unlike one that it refused, always stops the import. The exit code is 1 when any line failed.`
 }

@@ -39,7 +39,7 @@ type importLine struct {
 var byteOrderMark = []byte("\ufeff")
 
 // readLines calls f with each line that is not blank, without a byte order mark, its number from 1 and its size in bytes.
-// It stops at f's first error, and at a line in UTF-16, where lines cannot be told apart.
+// It stops at f's first error, and at a line in UTF-16, whose lines end otherwise.
 func readLines(r io.Reader, f func(no int, line []byte, size int) error) error {
 	buf := bufio.NewReaderSize(r, 1<<20)
 	for no := 1; ; no++ {
@@ -73,8 +73,7 @@ func isUTF16(line []byte) bool {
 	return false
 }
 
-// lineError is a line that cannot become calls. Session is the one that it surely belongs to; nil when that cannot be
-// told.
+// lineError is a line that cannot become calls. Session is the one that it surely belongs to; nil when that is unknown.
 type lineError struct {
 	session *[sha256.Size]byte
 	err     error

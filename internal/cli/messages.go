@@ -190,7 +190,7 @@ type messagesHideCmd struct{ messageArgs }
 
 // Help says more than the command's one line.
 func (messagesHideCmd) Help() string {
-	return "The message stands in no context any more, nor does what was made of it: summaries that tell of it are written anew, and a " +
+	return "The message stands in no context any more, nor does what was made of it: summaries of it are written anew, and a " +
 		"correction that covers it is withheld. It is found and listed all the same; strata messages unhide takes it back. What is to be " +
 		"gone for good: strata messages delete."
 }

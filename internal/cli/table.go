@@ -232,7 +232,7 @@ const (
 	leastShortTimed = len("0199aaaa-bbbb")
 )
 
-// shortIDs are the shortest beginnings of ids that tell each from the others, as a table prints them.
+// shortIDs are, for each id, its shortest beginning that no other id has, as a table prints them.
 func shortIDs(ids []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(ids)))
 	out := make([]string, len(ids))

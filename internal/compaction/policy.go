@@ -118,7 +118,7 @@ const (
 	StrategySince   Strategy = "since:"        // one summary of what was said at or after Since; what is before is dropped
 )
 
-// customPrefix tells a custom strategy from a built-in one of the same name.
+// customPrefix marks a custom strategy, whose name may be that of a built-in one.
 const customPrefix = "custom:"
 
 // Custom is the strategy of that name: what Filter selects, verbatim, or where Prompt is set its answer for it.
@@ -187,7 +187,7 @@ type Compress struct {
 // Writing says how the summaries of a history are written.
 type Writing struct {
 	// Prompt is an own prompt, in which {messages} and {previous} stand for these; "" for the summariser's.
-	Prompt    string `name:"prompt" help:"What the model is told in place of the built-in prompt; {messages} and {previous} stand for the messages and the summary before them."`
+	Prompt    string `name:"prompt" help:"The prompt in place of the built-in one; {messages} and {previous} stand for the messages and the summary before them."`
 	Model     string `name:"model" help:"The chat model; summary-model when empty."`
 	MaxTokens int64  `name:"max-tokens" default:"500" help:"The most tokens of one summary, {limits}."` // 0 for DefaultSummaryTokens
 	// ChunkTokens is the most tokens of messages in one call of the model: LangChain's trim_tokens_to_summarize. More

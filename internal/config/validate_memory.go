@@ -51,7 +51,7 @@ func (c Config) checkReranker(fs *faults) {
 		)
 	}
 	if c.RerankBaseURL == "" {
-		needs(fs, "rerank-api-key", string(c.RerankAPIKey), "", "rerank-base-url")
+		needs(fs, "rerank-api-key", c.RerankAPIKey.Reveal(), "", "rerank-base-url")
 		needs(fs, "rerank-api", c.RerankAPI, "cohere", "rerank-base-url")
 	}
 }
@@ -68,7 +68,7 @@ func (c Config) checkChatModel(fs *faults, key, model string) {
 	}
 }
 
-// checkEmbedder lets an endpoint stand beside a built-in embedder: strata reembed may be told to go over to it.
+// checkEmbedder accepts an endpoint beside a built-in embedder: strata reembed may change from one to the other.
 func (c Config) checkEmbedder(fs *faults) {
 	builtin := strings.HasPrefix(c.EmbeddingModel, "builtin:")
 	switch {

@@ -240,14 +240,14 @@ func setOf(list languagedata.List) func() languagedata.Set {
 }
 
 var (
-	general     = setOf(languagedata.GeneralAfter)
-	after       = setOf(languagedata.AfterThings)
-	notOwned    = setOf(languagedata.NotOwned)
-	vagueThings = setOf(languagedata.VagueThings)
-	manyHeld    = setOf(languagedata.ManyHeld)
-	koUntold    = setOf(languagedata.Untold)
-	koRoleEnds  = setOf(languagedata.RoleEnds)
-	roleVerbs   = setOf(languagedata.RoleVerbs)
+	general       = setOf(languagedata.GeneralAfter)
+	after         = setOf(languagedata.AfterThings)
+	notOwned      = setOf(languagedata.NotOwned)
+	vagueThings   = setOf(languagedata.VagueThings)
+	manyHeld      = setOf(languagedata.ManyHeld)
+	koBesideTopic = setOf(languagedata.BesideTopic)
+	koRoleEnds    = setOf(languagedata.RoleEnds)
+	roleVerbs     = setOf(languagedata.RoleVerbs)
 )
 
 // isClingingHead is isHead for Korean, Japanese and Chinese.
@@ -257,12 +257,12 @@ func isClingingHead(name, clause string) bool {
 	}
 	if hasHangul(clause) {
 		want, have := words(name), words(clause)
-		if len(want) > 1 && koUntold().Has(want[0]) {
+		if len(want) > 1 && koBesideTopic().Has(want[0]) {
 			want = want[1:]
 		}
 		return len(want) > 0 && !slices.ContainsFunc(want, func(w string) bool {
 			w = stem(w)
-			return koUntold().Has(w) || !slices.ContainsFunc(have, func(o string) bool { return startsLike(o, w) })
+			return koBesideTopic().Has(w) || !slices.ContainsFunc(have, func(o string) bool { return startsLike(o, w) })
 		})
 	}
 	if hanUntold.MatchString(name) {

@@ -63,7 +63,7 @@ func isStream(r *http.Request) bool {
 	return r.URL.Path == importPath || strings.HasPrefix(kind, "application/connect+") || strings.HasPrefix(kind, "application/grpc")
 }
 
-// readWhole reads the body, which the translation would hold all the same. Where it does not come whole the client is told why, and
+// readWhole reads the body, which the translation would hold all the same. Where it does not come whole the reply says why, and
 // the connection is closed: what comes on it later would be taken for a request.
 func readWhole(w http.ResponseWriter, r *http.Request, held *grown) bool {
 	var body bytes.Buffer

@@ -19,7 +19,7 @@ type Guard struct {
 	// Origins are those whose pages may call, as browsers send them: https://app.example.org. One * is for all of them.
 	Origins []string
 	// Hosts are the names, without ports, by which a request may call the server; none for every name. A page whose own name was
-	// made to point here (DNS rebinding) is told by its name.
+	// made to point here (DNS rebinding) is refused for that name.
 	Hosts []string
 }
 

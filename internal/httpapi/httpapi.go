@@ -38,7 +38,7 @@ type Options struct {
 	Admit    func(ctx context.Context, bytes int64) (release func(), err error)
 	Ready    func(ctx context.Context) error // nil while calls can be served
 	Guard    Guard
-	Version  string        // of the program, which clients of MCP are told
+	Version  string        // of the program, which clients of MCP get
 	Patience time.Duration // how long a client may send nothing of a body, or take nothing of a reply
 	Console  *Console      // nil for no console
 }

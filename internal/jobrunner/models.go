@@ -139,7 +139,7 @@ func (m *models) noteCall(tenant string, kind memory.JobKind, err error) {
 	m.change(tenant, kind, func(s *modelState) { s.answers = err == nil })
 }
 
-// unparkPause is how long to wait between two parked jobs that are tried while nobody knows whether the model answers.
+// unparkPause is how long to wait between two parked jobs that are tried while it is unknown whether the model answers.
 const unparkPause = 5 * time.Minute
 
 // mayTryParked reports whether a parked job of a tenant's may be tried again now.

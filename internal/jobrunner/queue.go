@@ -14,7 +14,7 @@ type target = memory.SessionRef
 type request struct {
 	hurryExtract bool // triggers of extraction are not waited for
 	hurryLeaf    bool // nor those of summaries
-	thorough     bool // a sweep or a timer asked: merges are looked for, and the store is told when to look again
+	thorough     bool // a sweep or a timer asked: merges are looked for, and when to look again is stored
 	merge        bool // a summary was stored: merges are looked for
 }
 

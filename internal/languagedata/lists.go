@@ -9,7 +9,7 @@ const (
 	HollowRoots    List = "search/hollow-roots"     // roots of verbs that say nothing alone
 	IrregularForms List = "search/irregular-forms"  // a line for a word: its base form first
 	Synonyms       List = "search/synonyms"         // a line for each meaning
-	Signs          List = "search/signs"            // words that tell the language among those of its script
+	Signs          List = "search/signs"            // words by which the language is recognised among those of its script
 	Endings        List = "search/endings"          // of verbs
 	Tails          List = "search/tails"            // particles, auxiliaries and endings at the end of a run of Hiragana
 	HeadParticles  List = "search/head-particles"   // at the start of a run after a word: another word may follow
@@ -57,22 +57,22 @@ const (
 
 // Lists of a grammar of times.
 const (
-	TimesGrammar  List = Times + "/grammar"  // another folder, with whose grammar the language is read
-	TimesBoundary List = Times + "/boundary" // how words are set apart: by blanks, or with particles, or none
-	TimesForms    List = Times + "/forms"
-	TimesTold     List = Times + "/told"   // forms of messages only
-	TimesBeside   List = Times + "/beside" // forms that count only beside a day
-	TimesDecoys   List = Times + "/decoys" // what looks like a time and is none
-	TimesMonths   List = Times + "/month"  // lines: a number and its names
-	TimesSeasons  List = Times + "/season" // lines: 0 for spring and its names
+	TimesGrammar    List = Times + "/grammar"  // another folder, with whose grammar the language is read
+	TimesBoundary   List = Times + "/boundary" // how words are set apart: by blanks, or with particles, or none
+	TimesForms      List = Times + "/forms"
+	TimesInMessages List = Times + "/in-messages" // forms of messages only
+	TimesBeside     List = Times + "/beside"      // forms that count only beside a day
+	TimesDecoys     List = Times + "/decoys"      // what looks like a time and is none
+	TimesMonths     List = Times + "/month"       // lines: a number and its names
+	TimesSeasons    List = Times + "/season"      // lines: 0 for spring and its names
 )
 
 // Lists of words about times.
 const (
-	TellsTime          List = TimeWords + "/tells"
-	TellsTimeAfterThis List = TimeWords + "/tells-after-this"
+	NamesTime          List = TimeWords + "/names-time"
+	TimeWordsAfterThis List = TimeWords + "/names-time-after-this"
 	This               List = TimeWords + "/this"
-	TellsTimeParts     List = TimeWords + "/tells-parts" // parts of words, of scripts that do not set words apart
+	TimeWordParts      List = TimeWords + "/names-time-parts" // parts of words, of scripts that do not set words apart
 	TimeCounters       List = TimeWords + "/counters"
 	AsksTime           List = TimeWords + "/asks" // regular expressions
 	AsksTimeAlone      List = TimeWords + "/asks-alone"
@@ -95,10 +95,10 @@ const (
 	Script List = "language/script"
 )
 
-// The files of what a statement is made of and of what a message tells of its writer: a list for each feature of package promptinjection.
+// The files of what a statement is made of and of what a message says about its writer: a list for each feature of package promptinjection.
 const (
-	Intent  = "intent"
-	Telling = "telling"
+	Intent     = "intent"
+	Disclosure = "disclosure"
 )
 
 // Cues is the file of what a clause has whatever the language: a list for each cue of package factclassifier.
@@ -153,7 +153,7 @@ const (
 	EndsTogether List = "statements/ends-together" // regular expressions: what says that it is over
 	OverEmployed List = "statements/over-employed" // regular expressions: what a fact says of a job
 	EndsEmployed List = "statements/ends-employed" // regular expressions: what says that it is over
-	Plain        List = "statements/plain"         // words that tell nothing about which fact is meant
+	Plain        List = "statements/plain"         // words that do not say which fact is meant
 	PlainRuns    List = "statements/plain-runs"    // regular expressions: the same of scripts without blanks
 	Negated      List = "statements/negated"       // regular expressions: words that turn a statement round
 	Empty        List = "statements/empty"         // words that stand in facts about anything
@@ -166,7 +166,7 @@ const (
 	NotOwned     List = "statements/not-owned"     // what before a name makes it somebody else's, or a place
 	VagueThings  List = "statements/vague-things"  // names that do not say which thing is meant
 	ManyHeld     List = "statements/many-held"     // of what somebody may have many, so that another one replaces none
-	Untold       List = "statements/untold"        // what stands before the name of a thing without being of it
+	BesideTopic  List = "statements/beside-topic"  // what stands before the name of a thing without being of it
 	RoleEnds     List = "statements/role-ends"     // what follows a role of which a statement says who has it
 	RoleVerbs    List = "statements/role-verbs"    // what follows a role of which a statement says who has it
 )
@@ -182,7 +182,7 @@ const (
 	Pointers  List = "changes/pointers"  // what names what a sentence is about by a pronoun alone
 )
 
-// Lists by which names are told from other words.
+// Lists by which names are recognised among other words.
 const (
 	Capitalised    List = "names/capitalised"     // words that take a capital without naming anything
 	Greetings      List = "names/greetings"       // begin a line with a capital and are no names

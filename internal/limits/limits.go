@@ -171,7 +171,7 @@ func exceeded(limit Limit, value float64, retry time.Duration) *memory.Error {
 	}
 }
 
-// wait is at least a millisecond: a caller who is told to retry after nothing would do so at once.
+// wait is at least a millisecond: a caller whose retry delay is zero would call again at once.
 func wait(d time.Duration) time.Duration {
 	return max(d.Truncate(time.Millisecond)+time.Millisecond, time.Millisecond)
 }

@@ -46,8 +46,8 @@ func NewMessages(book *Book, s store.Usage, meter Meter, now func() time.Time) *
 	return &Messages{book: book, store: s, meter: meter, now: now, counts: map[countKey]*count{}}
 }
 
-// Reserve returns how much room there is for n messages of the user, nil for any number. They count as stored until stored is called,
-// which must be told how many were.
+// Reserve returns how much room there is for n messages of the user, nil for any number. They count as stored until stored is called
+// with how many were.
 func (m *Messages) Reserve(ctx context.Context, user memory.UserRef, n int) (room *store.Room, stored func(int64), err error) {
 	l := m.book.Of(ctx, user.Tenant)
 	var counted []countKey

@@ -9,7 +9,7 @@ import (
 type Secret struct {
 	Span
 	Kind string `json:"k"`           // what it is, in words, such as "github token"
-	No   int    `json:"n,omitempty"` // tells several of a kind in a message apart, from 2; 0 for the first
+	No   int    `json:"n,omitempty"` // numbers several of a kind in a message, from 2; 0 for the first
 }
 
 // Mask is what is said in the secret's place: the same in each copy of a message, and nothing that the secret could be

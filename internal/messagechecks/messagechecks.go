@@ -36,7 +36,7 @@ type Rule struct {
 	Test   Test
 	Action memory.CheckAction
 	Text   string // what is in place of the words; for CheckReplace alone. It must pass all rules itself
-	Hint   string // what to tell the model that wrote the message; for CheckRetry alone
+	Hint   string // what the model reads that writes the message anew; for CheckRetry alone
 }
 
 // Test is what a rule looks for: StopWords, Patterns, MaxLength, JSON or Markup.

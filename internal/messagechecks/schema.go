@@ -439,7 +439,7 @@ func nodes(v any) int64 {
 	return n
 }
 
-// keywords is how many values an object names that a visit goes through.
+// keywords is how many values an object names that a walk goes through.
 func keywords(sch *jsonschema.Schema) int64 {
 	n := len(sch.Required) + len(sch.Dependencies) + len(sch.DependentRequired) + len(sch.DependentSchemas)
 	for _, names := range sch.DependentRequired {

@@ -23,7 +23,7 @@ type Check struct {
 	Markup        []string      `name:"markup" help:"Marks that must not occur: html, markdown, control."`
 	Action        string        `name:"action" default:"" enum:",remove,replace,strip,retry" help:"What is done where something is found: remove (the words, and the message when nothing else is in it), replace (by text), strip (what was found) or retry (Record refuses the call with the hint). Required."`
 	Text          string        `name:"text" help:"What replace puts in place of the words; it must pass all checks itself."`
-	Hint          string        `name:"hint" help:"What retry tells the model that writes the message anew."`
+	Hint          string        `name:"hint" help:"What retry has the model read that writes the message anew."`
 }
 
 // Expressions is a setting of several texts: a list in the file, or a single one, which may have commas.

@@ -56,7 +56,7 @@ type Profile struct {
 	TopK         int         `name:"top-k" default:"200" help:"The most recalled messages, {limits}."`
 	MinScore     float64     `name:"min-score" default:"0" help:"The least relevance of a recalled message, {limits}."`
 	RecallShare  float64     `name:"recall-share" default:"0.30" help:"The least share of the budget kept for recalled messages where there is that much worth recalling, {limits}."`
-	RecallFloor  int64       `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user tells of himself, the rest of the best sessions and the newest; {limits}, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
+	RecallFloor  int64       `name:"recall-floor" default:"2000" help:"Up to how many tokens facts and recalled messages are filled with what was not found: neighbours of what was, what the user says about himself, the rest of the best sessions and the newest; {limits}, 0 for no fill. Where min-score is above 0 no message is filled in, where facts.min-score is no fact."`
 	Sections     Sections    `name:"sections"`
 	MemoryRole   MemoryRole  `name:"memory-role" default:"user" enum:"system,developer,user" help:"In whose voice memory stands: system, developer or user."`
 	MemoryPlace  MemoryPlace `name:"memory-place" default:"before" enum:"before,after" help:"Where memory and state stand: before the session's messages, or after them, just before the last message of the user, so that a provider can cache all before it. For Anthropic memory is the user's there, whatever memory-role is."`
@@ -174,10 +174,10 @@ func (r Retention) HasFactRules() bool {
 const LearnBoth = "user+assistant"
 
 // Strategy is a named strategy for the older part of a history: which of the messages before those that are kept the model
-// reads, and what it is told.
+// reads, and with which prompt.
 type Strategy struct {
 	compaction.Filter
-	Prompt   string              `name:"prompt" help:"What the model is told; {messages} and {previous} stand for the messages and the summary before them. The messages stay as they are when it is empty."`
+	Prompt   string              `name:"prompt" help:"The prompt of the model; {messages} and {previous} stand for the messages and the summary before them. The messages stay as they are when it is empty."`
 	Model    string              `name:"model" help:"The chat model; summary-model when empty."`
 	Fallback compaction.Fallback `name:"fallback" default:"extract" enum:"keep,drop,whole,extract" help:"What happens when the model fails or no message passes, as history.summary.fallback."`
 }

@@ -236,7 +236,7 @@ func wordsOfScript(script, file string) []words {
 	return out
 }
 
-// scriptLexicon is the lexicon of a script, which is built when a text first needs it: letters do not tell which of its
+// scriptLexicon is the lexicon of a script, which is built when a text first needs it: letters do not show which of its
 // languages a text is in.
 func scriptLexicon(script string) func() *lexicon {
 	return sync.OnceValue(func() *lexicon { return newSearchIndex(wordsOfScript(script, languagedata.Intent)...) })

@@ -1,4 +1,4 @@
-// Package promptinjection tells statements about a person from what would make a reader of them do something: give a
+// Package promptinjection separates statements about a person from what would make a reader of them do something: give a
 // permission, pay, send words away, change what is remembered, use a tool, show another user's data, leave safety
 // aside. It is pure, and judges by features: who acts, in what mood, on what, how far. The lists are in English, Spanish,
 // Korean, Japanese and Chinese; in other languages only links, accounts, code and marks of prompts are seen.

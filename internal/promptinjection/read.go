@@ -32,7 +32,7 @@ func Read(statement string) Reading {
 		Wish: isWish(&r.has), Directive: directiveOf(folded, r),
 	}
 	for f, has := range r.has {
-		// A list of what may stand beside a greeting tells nothing alone, nor does how whom a statement is about is called.
+		// A list of what may stand beside a greeting means nothing alone, nor does how whom a statement is about is called.
 		if has && feature(f) != pleasant && feature(f) != theUser {
 			out.Features = append(out.Features, uint8(f))
 		}

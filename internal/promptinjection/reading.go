@@ -52,7 +52,7 @@ func newReading(folded string) *reading {
 	return r
 }
 
-// readWords is newReading without what only shapes tell, which takes most of its time.
+// readWords is newReading without what only shapes show, which takes most of its time.
 func readWords(folded string) *reading {
 	r := &reading{}
 	r.read(folded, allWords)

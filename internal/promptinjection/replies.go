@@ -9,7 +9,7 @@ import (
 // 추천해 준 식당이 어디였지?". Whoever asks so is not helped by words of his own. "What do you recommend?" asks for something new.
 // The forms are English, Spanish, Korean, Japanese and Chinese.
 func AsksReply(query string) bool {
-	folded := fold(text.Clip(query, maxTelling))
+	folded := fold(text.Clip(query, maxDisclosure))
 	for _, f := range replyForms() {
 		if f.isIn(folded) {
 			return true

@@ -14,7 +14,7 @@ import (
 // the form of a sentence alone, so that a wish about any subject is known; a question is none, and neither is what
 // somebody always does, or asks for once. The forms are English, Spanish, Korean, Japanese and Chinese.
 func IsStanding(message string) bool {
-	for _, sentence := range text.Sentences(text.Clip(message, maxTelling)) {
+	for _, sentence := range text.Sentences(text.Clip(message, maxDisclosure)) {
 		if text.AsksQuestion(sentence) {
 			continue
 		}

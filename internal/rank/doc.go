@@ -16,16 +16,16 @@ import (
 type Doc struct {
 	memory.Place
 	Role         memory.Role
-	Name         string          // of the speaker; "" for none
-	CreateMillis int64           // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
-	Question     bool            // the message ends with a question
-	MentionsTime bool            // the message says when something was or will be
-	Mentions     when.Checkpoint // the times that the message mentions
-	// Telling says how much the message says about its author; for roles other than the user, only whether it says anything.
-	Telling  promptinjection.Telling
-	Standing bool // the user asks an assistant for something in every answer: see promptinjection.IsStanding
-	Passages []Passage
-	Vector   Vector // the zero one until the message is embedded
+	Name         string        // of the speaker; "" for none
+	CreateMillis int64         // when it was said (memory.Message.SaidTime), milliseconds since 1970 in UTC
+	Question     bool          // the message ends with a question
+	MentionsTime bool          // the message says when something was or will be
+	Mentions     when.Mentions // the times that the message mentions
+	// Disclosure says how much the message says about its author; for roles other than the user, only whether it says anything.
+	Disclosure promptinjection.Disclosure
+	Standing   bool // the user asks an assistant for something in every answer: see promptinjection.IsStanding
+	Passages   []Passage
+	Vector     Vector // the zero one until the message is embedded
 }
 
 // Passage is the unit that is scored. Spans are bytes of memory.Message.SaidText.
@@ -52,7 +52,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 	doc := Doc{
 		Place: m.Place, Role: m.Message.Role, Name: m.Message.Name,
 		CreateMillis: m.Message.SaidTime().UnixMilli(), Question: text.AsksQuestion(words),
-		MentionsTime: when.Tells(words), Mentions: when.ToldIn(words), Telling: tellingOf(m.Message.Role, words),
+		MentionsTime: when.MentionsTime(words), Mentions: when.MentionsIn(words), Disclosure: disclosureOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
 		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
@@ -64,15 +64,15 @@ func Analyze(m memory.PlacedMessage) Doc {
 // maxNothingBytes is the longest message that may say nothing, such as a greeting.
 const maxNothingBytes = 200
 
-// tellingOf returns how much a message says about the user. What others say about themselves does not count.
-func tellingOf(role memory.Role, words string) promptinjection.Telling {
+// disclosureOf returns how much a message says about the user. What others say about themselves does not count.
+func disclosureOf(role memory.Role, words string) promptinjection.Disclosure {
 	switch {
 	case role == memory.RoleUser:
-		return promptinjection.TellingOf(words)
-	case len(words) <= maxNothingBytes && promptinjection.TellingOf(words) == promptinjection.TellsNothing:
-		return promptinjection.TellsNothing
+		return promptinjection.DisclosureOf(words)
+	case len(words) <= maxNothingBytes && promptinjection.DisclosureOf(words) == promptinjection.DisclosesNothing:
+		return promptinjection.DisclosesNothing
 	}
-	return promptinjection.TellsSomething
+	return promptinjection.DisclosesSomething
 }
 
 // count returns each term once, sorted. It reorders terms.

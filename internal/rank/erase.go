@@ -36,6 +36,6 @@ func WithoutPlaces(data []byte, gone func(memory.Place) bool) (left []byte, mess
 	return EncodeSegment(kept), len(kept), nil
 }
 
-// KeyReach is how many messages apart two of a session may be of which one is part of the other's key in a view: see TurnKeys. A reply
-// looks that far back for what it answers.
+// KeyReach is how many messages apart two of a session may be of which one is part of the other's key in a view: see MessageKeys. What a
+// message replies to is looked for that far back.
 const KeyReach = reach

@@ -52,7 +52,7 @@ func (x *Index) Fill(q FillQuery) []Hit {
 		f.add(p.from(+1), FillNeighbour)
 		f.add(p.from(-1), FillNeighbour)
 	}
-	f.addBest(FillStated, func(m *message) bool { return m.telling >= promptinjection.TellsOfSpeaker })
+	f.addBest(FillStated, func(m *message) bool { return m.disclosure >= promptinjection.DisclosesSpeaker })
 	for _, p := range bestSessions(at) {
 		for step := 1; step < len(p.in.messages) && !f.full(); step++ {
 			f.add(p.from(+step), FillSession)
@@ -112,7 +112,9 @@ func (f *filling) add(no int32, step FillStep) {
 }
 
 // helps reports whether a message says anything.
-func helps(m *message) bool { return m.telling != promptinjection.TellsNothing && m.first < m.last }
+func helps(m *message) bool {
+	return m.disclosure != promptinjection.DisclosesNothing && m.first < m.last
+}
 
 func (f *filling) isExcluded(m *message) bool {
 	return f.q.Exclude != nil && f.q.Exclude(memory.Place{Session: f.x.bySession[m.session].key, Seq: m.seq})
@@ -144,8 +146,8 @@ func (f *filling) addBest(step FillStep, wants func(*message) bool) {
 // compare orders what a step takes first.
 func (f *filling) compare(step FillStep, a, b int32) int {
 	m, n := &f.x.messages[a], &f.x.messages[b]
-	if step == FillStated && m.telling != n.telling {
-		return cmp.Compare(n.telling, m.telling)
+	if step == FillStated && m.disclosure != n.disclosure {
+		return cmp.Compare(n.disclosure, m.disclosure)
 	}
 	if m.create != n.create {
 		return cmp.Compare(n.create, m.create)

@@ -12,7 +12,7 @@ import (
 // Index is one user's lexical index. Calls of Search may run at the same time as each other, never at the same time as
 // Add or AddSegment.
 //
-// A passage's field is spread at query time: postings hold own words only, and each counts in the neighbours' fields
+// Neighbours are counted at query time: postings hold own words only, and each counts in the neighbours' fields
 // too. All weights are multiples of 1/65536, so sums of term frequencies and lengths are exact, and it does not matter
 // in which order documents came.
 type Index struct {
@@ -209,7 +209,7 @@ func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) 
 	x.messages = append(x.messages, message{
 		seq: d.Seq, create: d.CreateMillis, first: first, last: first, session: s.no,
 		name: -1, day: x.days.add(d.CreateMillis, m), role: uint8(d.Role),
-		question: d.Question, mentionsTime: d.MentionsTime, telling: d.Telling, kind: kindAssistantChat,
+		question: d.Question, mentionsTime: d.MentionsTime, disclosure: d.Disclosure, kind: kindAssistantChat,
 	})
 	x.classes = append(x.classes, 0)
 	x.neighbours.grow()

@@ -19,10 +19,10 @@ import (
 //	"SLX" and a version byte
 //	sessions   count; each: length, bytes, messages            by key
 //	names      count; each: length, bytes                      by name
-//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + telling·4 + mentions a time·2 +
-//	           question (telling is a promptinjection.Telling), name no. + 1 or 0, create time (zigzag, step from the
+//	messages   each: seq (after the first of a session: step), role·32 + standing·16 + disclosure·4 + mentions a time·2 +
+//	           question (disclosure is a promptinjection.Disclosure), name no. + 1 or 0, create time (zigzag, step from the
 //	           message before), passages; each passage: gap, length;
-//	           the times it mentions (when.Checkpoint): length, bytes
+//	           the times it mentions (when.Mentions): length, bytes
 //	terms      count; each: shared prefix, rest, bytes, postings; each posting: step·2 + (count > 1), count - 2
 //	vectors    version, 0 for none and the end of the block; dimension, count; each: step from the message before, a
 //	           signed byte for each dimension
@@ -40,9 +40,9 @@ const (
 	flagQuestion = 1 << iota
 	flagMentionsTime
 
-	shiftTelling = 2 // of two bits
-	flagStanding = 1 << 4
-	shiftRole    = 5
+	shiftDisclosure = 2 // of two bits
+	flagStanding    = 1 << 4
+	shiftRole       = 5
 )
 
 // errDamaged is what every refusal of a segment wraps.
@@ -120,7 +120,7 @@ func appendMessages(b []byte, docs []Doc, names map[string]uint64) []byte {
 		if i > 0 && docs[i-1].Session == d.Session {
 			seq -= docs[i-1].Seq
 		}
-		flags := uint64(d.Role)<<shiftRole | uint64(d.Telling)<<shiftTelling
+		flags := uint64(d.Role)<<shiftRole | uint64(d.Disclosure)<<shiftDisclosure
 		if d.Question {
 			flags |= flagQuestion
 		}
@@ -379,7 +379,7 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
 	m.Role, m.Question, m.MentionsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagMentionsTime != 0
-	m.Telling, m.Standing = promptinjection.Telling(flags>>shiftTelling&3), flags&flagStanding != 0
+	m.Disclosure, m.Standing = promptinjection.Disclosure(flags>>shiftDisclosure&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
 	m.passages = r.count()

@@ -258,7 +258,7 @@ func (r *ranking) asMatches(all []candidate) []Match {
 func (r *ranking) substance(m *message) float64 {
 	words := float64(m.words)
 	out := words / (words + halfSubstanceWords)
-	if m.telling == promptinjection.TellsNothing {
+	if m.disclosure == promptinjection.DisclosesNothing {
 		return 0
 	}
 	if m.question {
@@ -290,5 +290,5 @@ func (r *ranking) latest() []Match {
 // mentions are the times that a message mentions.
 type mentions struct {
 	message int32
-	times   when.Checkpoint
+	times   when.Mentions
 }

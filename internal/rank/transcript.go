@@ -50,7 +50,7 @@ type message struct {
 	session      int32
 	role         uint8 // a memory.Role
 	kind         kindNo
-	telling      promptinjection.Telling
+	disclosure   promptinjection.Disclosure
 	question     bool
 	mentionsTime bool
 	counted      bool // its passages are in the statistics

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/stratamem/strata/internal/documents"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
@@ -18,13 +16,13 @@ import (
 )
 
 // DocumentFinder finds a user's documents. It keeps those of the users that were asked about lately in memory, ready to be ranked as
-// facts are, and brings them up to date with every question.
+// facts are, in the memory of the FactCache, and brings them up to date with every question.
 type DocumentFinder struct {
 	store      DocumentStore
 	queries    *Queries
 	embeddings Embeddings
 	now        func() time.Time
-	users      *otter.Cache[memory.UserRef, *userDocuments]
+	users      userMemory
 }
 
 // DocumentStore is the part of the store that a DocumentFinder reads and writes.
@@ -34,25 +32,18 @@ type DocumentStore interface {
 	PutDocumentVectors(ctx context.Context, w store.DocumentVectors) error
 }
 
-// DocumentFinderOptions are what a DocumentFinder needs. All are required.
+// DocumentFinderOptions are what a DocumentFinder needs. All are required unless said otherwise.
 type DocumentFinderOptions struct {
 	Store      DocumentStore
 	Queries    *Queries
 	Embeddings Embeddings // nil to find by words alone
 	Now        func() time.Time
-	MaxBytes   int64 // of memory, about
+	Memory     *FactCache // whose memory the documents share
 }
 
 // NewDocumentFinder makes a DocumentFinder.
-func NewDocumentFinder(o DocumentFinderOptions) (*DocumentFinder, error) {
-	users, err := otter.New(&otter.Options[memory.UserRef, *userDocuments]{
-		MaximumWeight: uint64(max(o.MaxBytes, 0)),
-		Weigher:       func(_ memory.UserRef, x *userDocuments) uint32 { return weight(x.weight()) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make the cache of documents: %w", err)
-	}
-	return &DocumentFinder{store: o.Store, queries: o.Queries, embeddings: o.Embeddings, now: o.Now, users: users}, nil
+func NewDocumentFinder(o DocumentFinderOptions) *DocumentFinder {
+	return &DocumentFinder{store: o.Store, queries: o.Queries, embeddings: o.Embeddings, now: o.Now, users: o.Memory.users}
 }
 
 // userDocuments are one user's documents. Questions about a user run one by one while they look at them, and side by side while they
@@ -139,10 +130,7 @@ const documentsAtOnce = 200
 
 // update brings what is known of the user's documents up to date.
 func (s *DocumentFinder) update(ctx context.Context, user memory.UserRef, heads store.DocumentHeads) (*userDocuments, error) {
-	x, ok := s.users.GetIfPresent(user)
-	if !ok {
-		x, _ = s.users.SetIfAbsent(user, &userDocuments{})
-	}
+	x := s.users.documents(user)
 	changed := x.changed(heads)
 	for some := range slices.Chunk(changed, documentsAtOnce) {
 		docs, err := s.store.DocumentsAt(ctx, store.DocumentsQuery{User: user, Places: some, Time: s.now()})
@@ -152,7 +140,7 @@ func (s *DocumentFinder) update(ctx context.Context, user memory.UserRef, heads 
 		x.take(heads.Scope, docs)
 	}
 	if len(changed) > 0 {
-		s.users.Set(user, x) // weigh it again
+		s.users.weighDocuments(user, x)
 	}
 	return x, nil
 }
@@ -334,11 +322,11 @@ const embeddedAtMost = 5 * documentsAtOnce
 
 // embed gives documents vectors that lack one of the version, and stores them.
 func (s *DocumentFinder) embed(ctx context.Context, user memory.UserRef, x *userDocuments, version int) []memory.Degradation {
-	waiting, more := x.withoutVector(version)
 	active, embedder := s.embeddings.Active()
 	if embedder == nil || active.Version != version {
 		return nil
 	}
+	waiting, more := x.withoutVector(version)
 	ctx, cancel := context.WithTimeout(ctx, s.queries.timeout)
 	defer cancel()
 	for some := range slices.Chunk(waiting, documentsAtOnce) {

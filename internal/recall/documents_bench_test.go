@@ -19,11 +19,11 @@ func BenchmarkSearchDocuments(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		s, user := filledWith(b, n)
 		finder := func() *recall.DocumentFinder {
-			f, err := recall.NewDocumentFinder(recall.DocumentFinderOptions{Store: s, Now: time.Now, MaxBytes: 256 << 20})
+			held, err := recall.NewFactCache(s, 256<<20)
 			if err != nil {
 				b.Fatal(err)
 			}
-			return f
+			return recall.NewDocumentFinder(recall.DocumentFinderOptions{Store: s, Now: time.Now, Memory: held})
 		}
 		search := func(b *testing.B, f *recall.DocumentFinder) {
 			b.Helper()

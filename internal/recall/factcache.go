@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
@@ -21,7 +19,7 @@ import (
 // of what the store holds: every question first brings it up to date.
 type FactCache struct {
 	store FactStore
-	users *otter.Cache[memory.UserRef, *userFacts]
+	users userMemory // which documents share
 }
 
 // FactStore is the part of the store that a FactCache reads.
@@ -46,14 +44,11 @@ type userFacts struct {
 	vectorNo     int64
 }
 
-// NewFactCache makes a FactCache that takes about maxBytes of memory.
+// NewFactCache makes a FactCache that takes about maxBytes of memory, together with the DocumentFinder that shares it.
 func NewFactCache(s FactStore, maxBytes int64) (*FactCache, error) {
-	users, err := otter.New(&otter.Options[memory.UserRef, *userFacts]{
-		MaximumWeight: uint64(max(maxBytes, 0)),
-		Weigher:       func(_ memory.UserRef, x *userFacts) uint32 { return weight(x.bytes()) },
-	})
+	users, err := newUserMemory(maxBytes)
 	if err != nil {
-		return nil, fmt.Errorf("make the fact cache: %w", err)
+		return nil, err
 	}
 	return &FactCache{store: s, users: users}, nil
 }
@@ -67,7 +62,7 @@ func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.Sta
 	}
 	x := at.facts
 	if x.prepare() {
-		c.users.Set(user, x) // weigh it again
+		c.users.weighFacts(user, x)
 	}
 	x.RLock()
 	defer x.RUnlock()
@@ -111,7 +106,7 @@ func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words stri
 type factsAt struct {
 	user  memory.UserRef
 	scope memory.ScopeKey  // "" for an unknown user
-	told  store.Checkpoint // how far the view of their vectors was told of them
+	fed   store.Checkpoint // how far the view of their vectors has been fed
 	facts *userFacts
 }
 
@@ -155,11 +150,7 @@ const maxReadFacts = 4
 
 // read brings the user's facts up to date. Two calls may read the same: what comes late changes nothing.
 func (c *FactCache) read(ctx context.Context, user memory.UserRef) (factsAt, error) {
-	x, ok := c.users.GetIfPresent(user)
-	if !ok {
-		x, _ = c.users.SetIfAbsent(user, newUserFacts())
-	}
-	return c.update(ctx, user, x)
+	return c.update(ctx, user, c.users.facts(user))
 }
 
 // update brings the facts up to date, whether they are still in the cache or not.
@@ -176,10 +167,10 @@ func (c *FactCache) update(ctx context.Context, user memory.UserRef, x *userFact
 		}
 		changed, ok := x.apply(scope, state)
 		if changed {
-			c.users.Set(user, x) // weigh it again
+			c.users.weighFacts(user, x)
 		}
 		if ok {
-			return factsAt{user: user, scope: state.Scope, told: state.Checkpoint, facts: x}, nil
+			return factsAt{user: user, scope: state.Scope, fed: state.Checkpoint, facts: x}, nil
 		}
 	}
 	return factsAt{}, &memory.Error{
@@ -216,7 +207,7 @@ func (c *FactCache) addSomeVectors(ctx context.Context, at factsAt, version int,
 	}
 	changed, complete := at.facts.applyVectors(vectorLoad{at.scope, version, floor, from, vectors})
 	if changed {
-		c.users.Set(at.user, at.facts) // weigh it again
+		c.users.weighFacts(at.user, at.facts)
 	}
 	return len(vectors), complete, nil
 }
@@ -317,7 +308,7 @@ func (x *userFacts) vectorsFrom(version int, floor int64) int64 {
 }
 
 // extend says how the index comes to have all vectors above floor: with those above from, added to what it has or, fresh,
-// in their place. What a view was told of meanwhile is given back this way.
+// in their place. Vectors that a view has got meanwhile are dropped this way.
 func (x *userFacts) extend(version int, floor int64) (from int64, fresh bool) {
 	if x.version == version && (x.vectorsAfter == floor || x.vectorsAfter < floor && floor < x.vectorNo) {
 		return x.vectorNo, false

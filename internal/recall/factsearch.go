@@ -177,10 +177,10 @@ func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, n
 // viewed is the number up to which vectors of the version are left to the view: as far as it has them. 0 without
 // a view, and while it is built anew or for another version.
 func (s *Searcher) viewed(at factsAt, version int) int64 {
-	if s.factVectors == nil || at.told.Build == 0 || at.told.Version != version {
+	if s.factVectors == nil || at.fed.Build == 0 || at.fed.Version != version {
 		return 0
 	}
-	return at.told.No
+	return at.fed.No
 }
 
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
@@ -189,7 +189,7 @@ func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQu
 	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
 		Space: store.VectorSpace{
 			View:      memory.ViewVectors,
-			Build:     near.at.told.Build,
+			Build:     near.at.fed.Build,
 			Version:   near.query.Version,
 			Dimension: len(near.query.Values),
 		},

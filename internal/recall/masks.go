@@ -24,7 +24,7 @@ func Shown(m memory.Message, mask policy.MaskSecrets) memory.Message {
 }
 
 // MaskedWords are words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
-// masks there too, and of what a caller writes that memory tells again.
+// masks there too, and of what a caller writes that memory returns later.
 func MaskedWords(words string, mask policy.MaskSecrets) string {
 	if mask == policy.MaskNowhere {
 		return words

@@ -63,7 +63,7 @@ type userIndex struct {
 	sync.RWMutex
 	index    *rank.Index
 	segments map[int64]int // the segments whose messages the index has, with the version of their vectors
-	sizes    map[int64]int // how many messages segments have, of those that were told of
+	sizes    map[int64]int // how many messages segments have, of those that were listed
 
 	updating sync.Mutex
 	running  *update // nil for none
@@ -317,8 +317,8 @@ func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.Quer
 
 // isViewed reports whether the view has all messages, in vectors of the query's version.
 func (q viewedSearch) isViewed(v rank.QueryVector) bool {
-	told := q.state.Turns
-	return told.Build != 0 && told.Version == v.Version && len(q.state.Unindexed)+q.state.More == 0 &&
+	fed := q.state.Turns
+	return fed.Build != 0 && fed.Version == v.Version && len(q.state.Unindexed)+q.state.More == 0 &&
 		(q.Sessions == nil || len(q.Sessions) > 0)
 }
 

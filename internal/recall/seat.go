@@ -11,7 +11,7 @@ import (
 // seat keeps the index of one user at a time: of one that is too large for the cache, in which it would drive out all
 // others, and be driven out by them and read again for each call.
 //
-// Who has the seat keeps it for residence times as long as it took to fill, whoever else comes meanwhile is told that it
+// Who has the seat keeps it for residence times as long as it took to fill, whoever else comes meanwhile finds that it
 // is taken: so a small share of the time goes into reading indexes, however many large users there are.
 type seat struct {
 	now func() time.Time

@@ -143,8 +143,8 @@ func maskedLiteral(literal, said string, start int, all []memory.Secret) string 
 	return memory.Masked(said, found)
 }
 
-// literals calls tell for each string and number in a text of valid JSON, with their quotes.
-func literals(raw string, tell func(start, end int, quoted bool)) {
+// literals calls found for each string and number in a text of valid JSON, with their quotes.
+func literals(raw string, found func(start, end int, quoted bool)) {
 	for i := 0; i < len(raw); i++ {
 		start := i
 		switch b := raw[i]; {
@@ -154,12 +154,12 @@ func literals(raw string, tell func(start, end int, quoted bool)) {
 					i++
 				}
 			}
-			tell(start, min(i+1, len(raw)), true)
+			found(start, min(i+1, len(raw)), true)
 		case b == '-' || '0' <= b && b <= '9':
 			for i+1 < len(raw) && strings.IndexByte("0123456789+-.eE", raw[i+1]) >= 0 {
 				i++
 			}
-			tell(start, i+1, false)
+			found(start, i+1, false)
 		}
 	}
 }

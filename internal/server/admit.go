@@ -39,7 +39,7 @@ type outgoing struct {
 }
 
 // request waits for the memory of a request that is about to be decoded. Where there is none the request is not decoded,
-// and withRequests answers the error.
+// and withRequests returns the error.
 func (a *admitted) request(m proto.Message, encoded mem.BufferSlice) error {
 	if m.ProtoReflect().Descriptor().ParentFile().Package() != apiPackage {
 		return nil

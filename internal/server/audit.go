@@ -63,7 +63,7 @@ const (
 )
 
 // keep decides about a call's entry by its row in the table, who called and what came of it. Whoever is refused has an entry whatever he
-// called, also where he is told that another user than his own is not found.
+// called, also where the error says that another user than his own is not found.
 func (a *auditor) keep(p auth.Principal, d done) keeping {
 	row, outcome := a.table[d.method].audited, status.Code(d.err)
 	isDue := row == always || row == byAdmins && p.Role == auth.RoleAdmin && p.Method != auth.MethodOff

@@ -36,7 +36,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	if data.Len() >= smallBytes {
 		if err := c.admitted.request(m, data); err != nil {
-			return nil //nolint:nilerr // withRequests tells the caller
+			return nil //nolint:nilerr // withRequests returns it to the caller
 		}
 	}
 	err := c.CodecV2.Unmarshal(data, v)

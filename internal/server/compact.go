@@ -66,7 +66,7 @@ func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactR
 	}
 	for i, m := range r.Messages {
 		if at := r.Sources[i]; at >= 0 && !reflect.DeepEqual(m.Parts, sent[at].Parts) {
-			m.Original = nil // it tells of what is not there any more
+			m.Original = nil // it holds what is not there any more
 		}
 		p := messageProto(m)
 		p.TokenCounts = nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -92,39 +91,41 @@ func (c documentChecker) value(in *memoryv1.Document) json.RawMessage {
 	if len(text) > documents.MaxValueBytes {
 		return nil
 	}
-	if !utf8.ValidString(text) || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") || !json.Valid([]byte(text)) {
+	var packed bytes.Buffer
+	if json.Compact(&packed, []byte(text)) != nil || packed.Bytes()[0] != '{' || !utf8.ValidString(text) {
 		c.fault("document.value_json", "is not the text of a JSON object")
 		return nil
 	}
-	if depthOf(text) > maxObjectDepth {
+	if depthOf(packed.Bytes()) > maxObjectDepth {
 		c.fault("document.value_json", "is nested deeper than %d levels", maxObjectDepth)
 		return nil
 	}
-	var packed bytes.Buffer
-	if json.Compact(&packed, []byte(text)) != nil || structProto(packed.Bytes()) == nil {
+	if structProto(packed.Bytes()) == nil {
 		c.fault("document.value_json", "has a number that is not finite, a text that is not UTF-8, or a name twice")
 		return nil
 	}
 	return packed.Bytes()
 }
 
-// depthOf is how deep objects and lists stand in each other in valid JSON.
-func depthOf(text string) (deepest int) {
-	d := json.NewDecoder(strings.NewReader(text))
-	depth := 0
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return deepest
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
+// depthOf is how deep objects and lists stand in each other in valid JSON. It looks at no byte but quotes, backslashes and brackets,
+// so that it is no second parser.
+func depthOf(valid []byte) (deepest int) {
+	depth, isString := 0, false
+	for i := 0; i < len(valid); i++ {
+		switch b := valid[i]; {
+		case isString && b == '\\':
+			i++
+		case b == '"':
+			isString = !isString
+		case isString:
+		case b == '{', b == '[':
 			depth++
 			deepest = max(deepest, depth)
-		case json.Delim('}'), json.Delim(']'):
+		case b == '}', b == ']':
 			depth--
 		}
 	}
+	return deepest
 }
 
 // place checks where a document is; in is the path before the fields.

@@ -74,8 +74,8 @@ func (u *undecoded) mustWait(c *connection, held int64) (bool, <-chan struct{}) 
 	return true, u.less
 }
 
-// settle notes what a connection holds now: one that holds little leaves its turn to another.
-func (u *undecoded) settle(c *connection, held int64) {
+// holds notes what a connection holds now: one that holds little leaves its turn to another.
+func (u *undecoded) holds(c *connection, held int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.first == c && held <= freeBytes {
@@ -115,7 +115,7 @@ func (c *connection) count(change func(*requestBytes)) int64 {
 	held := c.requests.held()
 	c.reading.Unlock()
 	c.all.undecoded.add(held - before)
-	c.all.undecoded.settle(c, held)
+	c.all.undecoded.holds(c, held)
 	return held
 }
 

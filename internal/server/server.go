@@ -28,8 +28,8 @@ import (
 	"github.com/stratamem/strata/internal/service"
 )
 
-// Limits of a connection. The receive limit lies above the limits of the API so that a request that is too large can
-// be told which field is.
+// Limits of a connection. The receive limit lies above the limits of the API so that the error of a request that is
+// too large can name the field.
 const (
 	maxReceiveBytes   = 8 << 20
 	maxHeaderBytes    = 16 << 10
@@ -44,7 +44,7 @@ type Options struct {
 	Services       service.Services
 	Reflection     bool
 	RequestTimeout time.Duration // the longest a call may take
-	DrainTimeout   time.Duration // how long Serve waits for running calls when it is told to stop
+	DrainTimeout   time.Duration // how long Serve waits for running calls when its context ends
 	Log            *slog.Logger
 	Meter          Meter         // counts calls; nil for nobody
 	Verifier       auth.Verifier // says who calls; nil while authentication is off

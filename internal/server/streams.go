@@ -49,8 +49,8 @@ type admittedStream struct {
 	over  bool       // the handler has returned
 }
 
-// streams is what the interceptors of other calls are to streaming ones, from the outside in: they are counted, told to the
-// meter, get their errors mapped and a principal, and end after longestStream.
+// streams is what the interceptors of other calls are to streaming ones, from the outside in: they are counted, reported to
+// the meter, get their errors mapped and a principal, and end after longestStream.
 func (a *admitted) streams(calls *atomic.Int64, g *guard, trail *auditor, meter Meter) grpc.StreamServerInterceptor {
 	return func(srv any, in grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		if !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") { // health and reflection, which may be watched for ever

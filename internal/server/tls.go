@@ -32,7 +32,7 @@ func tlsOf(c net.Conn) *tls.Conn {
 	}
 }
 
-// handshaken tells gRPC who the client of a connection is, whose handshake is over: the beginning of its first request was read to see
+// handshaken gives gRPC the certificates of a connection whose handshake is over: the beginning of its first request was read to see
 // which protocol it speaks. It implements credentials.TransportCredentials for a server.
 type handshaken struct{}
 

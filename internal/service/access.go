@@ -66,7 +66,7 @@ type NewAPIKey struct {
 	TTL    time.Duration // 0 for ever
 }
 
-// CreateKey stores a key and returns it with its token, which nobody can be told again.
+// CreateKey stores a key and returns it with its token, which no other call returns.
 func (a *Access) CreateKey(ctx context.Context, n NewAPIKey) (k store.Key, token string, err error) {
 	t, err := a.store.Tenant(ctx, n.Tenant)
 	if err != nil {

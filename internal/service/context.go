@@ -69,7 +69,7 @@ type ContextParams struct {
 	Instructions string
 	Template     string          // instructions with places for values, in place of Instructions; "" for none
 	Variables    json.RawMessage // values of this call for the Template: a JSON object; nil for none
-	Tools        string          // the tools that the model is told of, as JSON; "" for none
+	Tools        string          // the tools that the model may call, as JSON; "" for none
 	Policy       policy.Call
 	Render       assembly.Render
 	AsOf         time.Time // zero for now
@@ -298,7 +298,7 @@ func headingLanguage(p ContextParams, g gathered, r policy.Resolved) string {
 	return assembly.LanguageOf(strings.Join(words, "\n"))
 }
 
-// latestSaid is how many of a user's latest messages tell their language: one alone may be a name or a number.
+// latestSaid is how many of a user's latest messages are read for their language: one alone may be a name or a number.
 const latestSaid = 3
 
 // lastSaid is how the last messages begin in which a user says something, at most so many, the last first.

@@ -123,7 +123,7 @@ func (k *knownWords) read() {
 	for _, m := range latest {
 		words := strings.TrimSpace(m.PlainText())
 		k.said[words] = true
-		if m.Name != "" { // renderings tell people apart by their names
+		if m.Name != "" { // renderings have people's names
 			k.said[m.Name+": "+words] = true
 		}
 	}

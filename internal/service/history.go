@@ -24,7 +24,7 @@ func newHistories(o Options) *Histories {
 type CountParams struct {
 	Messages []memory.Message
 	Texts    []string
-	Tools    string // the tools that a model is told of, as JSON; "" for none
+	Tools    string // the tools that a model may call, as JSON; "" for none
 	Model    string // gives the counter; "" for none
 	Counter  string // where no model is given; "" for the default profile's
 }

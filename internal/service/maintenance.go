@@ -98,12 +98,12 @@ const (
 // ViewCheck is how a view compares with the primary store, in rows.
 type ViewCheck struct {
 	View     memory.View
-	Checked  int64 // that the view was told of and must hold
+	Checked  int64 // that the view has been fed and must hold
 	Missing  int64 // of them, that it does not hold
 	Stale    int64 // of them, that it holds in another revision
 	Orphan   int64 // that it holds and nothing in the primary store stands for, those of foreign scopes too
 	Repaired int64 // of the missing, stale and orphan ones
-	Pending  int64 // that it was not told of yet, which is no fault: facts, or messages
+	Pending  int64 // that it has not been fed yet, which is no fault: facts, or messages
 }
 
 // Wrong is how many rows were wrong before they were repaired.

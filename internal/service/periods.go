@@ -19,7 +19,7 @@ type periodReader struct {
 
 // standing are the periods that may be read, in their order, each as its correction where there is one. One that was made of
 // what is hidden or corrected by now, or in another timezone and of what belongs to another week now, is passed over until it is
-// made anew: else two weeks would tell the same, and a week what stands in no context.
+// made anew: else two weeks would cover the same, and a week what stands in no context.
 func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	var out []memory.SummaryNode
 	for _, n := range found {
@@ -63,7 +63,7 @@ func (s *SummaryReader) stands(ctx context.Context, r periodReader, n memory.Sum
 	}
 	for _, part := range parts {
 		if part.Model == memory.PersonModel {
-			continue // it stands, and tells of a whole session, whichever weeks that was
+			continue // it stands, and covers a whole session, whichever weeks that was
 		}
 		if r.marks.IsOutdated(part) || summary.WeekOf(part.ToTime, r.location).Name != n.Period.Name {
 			return false, nil

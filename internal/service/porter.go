@@ -27,7 +27,7 @@ type Porter struct {
 	// embedding is what the server's vectors are of; the zero one while nothing is known of it.
 	embedding func() memory.Embedding
 	merging
-	// One of each at a time: they take long, and read or write all that there is of a user. Others are told to come again
+	// One of each at a time: they take long, and read or write all that there is of a user. Others are to come again
 	// rather than kept waiting with a stream open.
 	exports, imports *semaphore.Weighted
 }

@@ -97,7 +97,7 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 }
 
 // running returns the running summary of a session, not worded yet: the fewest nodes that cover all of its messages
-// up to one but for those that tell of hidden ones, false when there are none.
+// up to one but for those that cover hidden ones, false when there are none.
 func (s *SummaryReader) running(
 	ctx context.Context,
 	user memory.UserRef,

@@ -11,14 +11,14 @@ import (
 // Documents keeps the documents that callers file under namespaces. One that has expired is not there: no method but
 // ExpireDocuments, Export and erasures knows it. An unknown user has no documents, and unless a method says otherwise that is no error.
 type Documents interface {
-	// PutDocument must store the document in place of the one that is there, with another ETag, and keep that one's CreateTime. It must
-	// create the user. It must refuse with ETAG_MISMATCH where IfETag is set and is not what is stored, and with Full where the user
+	// PutDocument must store the document in place of the one that is there, with another ETag, and keep that one's CreateTime. Its
+	// UpdateTime must be after the last deletion of a document at the place. It must create the user. It must refuse with ETAG_MISMATCH where IfETag is set and is not what is stored, and with Full where the user
 	// has Most documents and this is a new one: of several put at once some more may be stored.
 	PutDocument(ctx context.Context, w DocumentWrite) (memory.Document, error)
 	// Document must return a document as it was put; DOCUMENT_NOT_FOUND when there is none, USER_NOT_FOUND without the user.
 	Document(ctx context.Context, q DocumentQuery) (memory.Document, error)
 	// DeleteDocument must delete a document, with DOCUMENT_NOT_FOUND when there is none, and keep a keyed hash of its place with the
-	// time, until it is put again: see AdoptDocuments.
+	// time of the last deletion, also when it is put again: see AdoptDocuments.
 	DeleteDocument(ctx context.Context, q DocumentQuery) error
 	// ListDocuments must return documents by namespace, then key, after the place given, at most Limit, stopping before their values
 	// pass MaxBytes, after at least one.
@@ -35,7 +35,7 @@ type Documents interface {
 	// ExpireDocuments must delete documents of all users that have expired, at most limit, and return how many.
 	ExpireDocuments(ctx context.Context, now time.Time, limit int) (int, error)
 	// AdoptDocuments must store documents that were exported, with their times, and return how many. It must leave out one that
-	//   - was deleted here at or after its UpdateTime,
+	//   - was deleted here at or after its UpdateTime, whether another was put since or not,
 	//   - is there, unless OnConflict is memory.ConflictOverwritten and what is there was not put after Into.Time,
 	//   - has expired at Time,
 	// and must return CONTENTION for a life that has ended.
@@ -127,8 +127,9 @@ type DeletedDocument struct {
 	Time time.Time
 }
 
-// WrittenDocument returns the document as a put leaves it; was is what is there, nil for nothing. Times are kept to the microsecond.
-func WrittenDocument(was *memory.Document, w DocumentWrite, etag string) (memory.Document, error) {
+// WrittenDocument returns the document as a put leaves it; was is what is there, nil for nothing, and deleted when one was deleted there
+// last, zero for never. Times are kept to the microsecond.
+func WrittenDocument(was *memory.Document, deleted time.Time, w DocumentWrite, etag string) (memory.Document, error) {
 	if w.IfETag != "" && (was == nil || was.ETag != w.IfETag) {
 		return memory.Document{}, DocumentETagMismatch(w.User, w.Document.DocumentPlace)
 	}
@@ -139,6 +140,9 @@ func WrittenDocument(was *memory.Document, w DocumentWrite, etag string) (memory
 		if was.UpdateTime.After(now.UpdateTime) { // written by a server whose clock is ahead
 			now.UpdateTime = was.UpdateTime
 		}
+	}
+	if !deleted.Before(now.UpdateTime) { // by a server whose clock is ahead, or while this call waited
+		now.UpdateTime = deleted.Add(time.Microsecond)
 	}
 	if now.TTL > 0 {
 		now.ExpireTime = w.Time.Add(now.TTL)

@@ -44,7 +44,7 @@ type Erasures interface {
 	//     and months have no Children. Weeks and months that were made of it have no Text; what persons wrote in their place stays.
 	//     Open and answered jobs of leaves, merges and rebuilds of the session, and of weeks and months, are final as
 	//     memory.JobReplaced, and a leaf's has a successor. The session and the periods are scheduled at Time.
-	//   - A job that is not final and may tell of an erased message (MayTellOf) is final as memory.JobReplaced without its answer,
+	//   - A job that is not final and may cover an erased message (MayCover) is final as memory.JobReplaced without its answer,
 	//     and, unless it is of a week or month or no message of its range is left, a job of the same range and the next free
 	//     generation is open in its place: an answer to the old one is passed over, and applying the old one changes nothing. An
 	//     answer that a final job kept (a receipt of JobReverted) is gone.

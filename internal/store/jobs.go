@@ -204,10 +204,10 @@ func RevertedJob(job memory.Job, receipt []byte, now time.Time) (memory.Job, err
 // ContextMessages is how many messages before the range of an extraction the model is shown with it.
 const ContextMessages = 3
 
-// MayTellOf reports whether a job was given words of the messages, which are ascending and apart, of its session: those of its
+// MayCover reports whether a job was given words of the messages, which are ascending and apart, of its session: those of its
 // range, and as context a few messages before an extraction, and the summary of all that came before to a summary that follows. A week
 // or month may be made of any session.
-func MayTellOf(job memory.Job, seqs []memory.SeqRange) bool {
+func MayCover(job memory.Job, seqs []memory.SeqRange) bool {
 	switch {
 	case len(seqs) == 0:
 		return false

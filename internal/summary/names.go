@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/languagedata"
 )
 
-// nameWords are the lists by which names are told from other words.
+// nameWords are the lists by which names are recognised among other words.
 type nameWords struct {
 	capitalised languagedata.Set // words that take a capital without naming anything a source must hold
 	greetings   languagedata.Set // begin a line with a capital and are no names

@@ -91,7 +91,7 @@ func newMetrics() metrics {
 		),
 		stale: counters(
 			"strata_view_stale_hits_total",
-			"Hits that the truth does not have for the caller, which were dropped.",
+			"Hits that the primary store does not have for the caller, which were dropped.",
 			"view",
 		),
 		fed:        counters("strata_view_fed_rows_total", "Rows put into a view or removed from it.", "view"),

@@ -36,7 +36,7 @@ var korean = sync.OnceValue(func() *koreanLists {
 	}
 })
 
-// addHangul emits the root of a word. Of two syllables that end like a particle nobody can tell what they are (종이 is
+// addHangul emits the root of a word. Two syllables that end like a particle are ambiguous (종이 is
 // paper, 물이 is water), so they are a term beside the first one.
 func (a *analysis) addHangul(run []char) {
 	if len(run) > longestHangul {

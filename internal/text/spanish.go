@@ -14,7 +14,7 @@ import (
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
-// English and Spanish share their letters, so a text tells that it is Spanish by the little words and letters that
+// English and Spanish share their letters, so a text is taken for Spanish by the little words and letters that
 // English does not have. Every text gives English stems, whatever it is; a Spanish one gives the Spanish stems beside
 // them. So a query without little words (casa, montañas) meets texts of both languages, names and shared words meet
 // everywhere, inflected forms meet within Spanish, and no English text with a little word has other terms than it would
@@ -24,7 +24,7 @@ import (
 type latinLanguage uint8
 
 const (
-	asEnglish      latinLanguage = iota // or one that nothing tells
+	asEnglish      latinLanguage = iota // or one that nothing shows
 	asMaybeSpanish                      // it has one sign of Spanish, and none of English
 	asSpanish
 )
@@ -43,7 +43,7 @@ func spanishStopped(w string) bool {
 	return ok
 }
 
-// signOf are the words that tell one language from the other.
+// signOf are the words that only one of the languages has.
 var signOf = sync.OnceValue(func() map[string]latinLanguage {
 	table := map[string]latinLanguage{}
 	for _, w := range languagedata.English.Words(languagedata.Signs) {
@@ -58,7 +58,7 @@ var signOf = sync.OnceValue(func() map[string]latinLanguage {
 // enoughSigns is how far one language must lead for the rest of a text not to be looked at.
 const enoughSigns = 3
 
-// signs counts what tells one language from the other.
+// signs counts what only one of the languages has.
 type signs struct{ english, spanish int }
 
 func (n signs) enough() bool {

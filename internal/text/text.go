@@ -1,4 +1,4 @@
-// Package text turns words into terms and long texts into passages. It is pure: equal strings give equal answers.
+// Package text turns words into terms and long texts into passages. It is pure: equal strings have equal results.
 //
 // One analyzer serves every store and every query. It normalises to NFKC and lower case and splits at whatever is
 // neither letter, digit nor emoji. Words in Latin letters lose their accents and a stop list, irregular English forms
@@ -378,7 +378,7 @@ func charClass(r rune) class {
 	return emojiClass(r)
 }
 
-// script tells the letters whose words are not set apart by spaces, and Hangul, whose particles cling to the word.
+// script classifies the letters whose words are not set apart by spaces, and Hangul, whose particles cling to the word.
 func script(r rune) class {
 	switch {
 	case r < 0x1100:

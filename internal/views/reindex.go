@@ -175,7 +175,7 @@ func chooseViews(asked, configured []memory.View) ([]memory.View, error) {
 		}
 	}
 	if len(configured) == 0 {
-		return nil, memory.InvalidField("views", "no view is configured, the truth answers alone: set %s or %s to have one",
+		return nil, memory.InvalidField("views", "no view is configured, searches use the primary store alone: set %s or %s to have one",
 			settingOf(memory.ViewVectors), settingOf(memory.ViewTranscript))
 	}
 	if len(asked) == 0 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from typing import Any
 
@@ -79,6 +80,33 @@ def test_setting_takes_the_place_of_all_and_resetting_leaves_nothing(memory: Str
     assert memory.get_all() == memory.get() == []
     memory.set([])
     assert memory.get_all() == []
+
+
+def test_setting_keeps_what_both_begin_with_and_what_was_learnt_of_it(memory: StrataMemory, client: Client, user: str) -> None:
+    memory.put_messages(said("I am vegan.", "Noted!", "What can I cook?", "A curry."))
+    client.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    facts = [(f.fact_id, f.text) for f in client.known_facts(user)]
+    ids = [m.id for m in client.messages(user, "s")]
+    memory.set(said("I am vegan.", "Noted!", "And for dessert?"))
+    assert memory.get_all() == said("I am vegan.", "Noted!", "And for dessert?")
+    assert [m.id for m in client.messages(user, "s")][:2] == ids[:2]
+    client.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    assert "vegan" in str(facts)
+    assert [(f.fact_id, f.text) for f in client.known_facts(user)] == facts
+
+
+async def test_of_lists_set_at_once_one_is_there(memory: StrataMemory) -> None:
+    lists = [said(f"{n}a", f"{n}b") for n in range(4)]
+    await asyncio.gather(*(memory.aset(listed) for listed in lists))
+    assert await memory.aget_all() in lists
+
+
+def test_hidden_messages_are_not_among_all_and_setting_leaves_them(memory: StrataMemory, client: Client, user: str) -> None:
+    client.record(user, "s", [v1.Message(role=v1.ROLE_USER, text="secret", hidden=True), v1.Message(role=v1.ROLE_USER, text="a")])
+    assert [m.content for m in memory.get_all()] == ["a"]
+    memory.set(said("b"))
+    assert memory.get_all() == said("b")
+    assert [messages.text_of(m) for m in client.messages(user, "s")] == ["secret", "b"]
 
 
 def test_what_is_known_stands_before_the_last_words_and_is_not_recorded(memory: StrataMemory, client: Client, user: str) -> None:

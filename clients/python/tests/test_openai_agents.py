@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import pytest
 from agents import Agent, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
-from agents.memory import Session, SessionSettings
+from agents.memory import OpenAIResponsesCompactionSession, Session, SessionSettings
 from agents.models.interface import Model
 from histories import Draw, responses
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from stratamem import AsyncClient, messages, v1
+from stratamem import AsyncClient, Conflict, messages, v1
 from stratamem.openai_agents import StrataSession
 from stratamem.testing import Server
 
@@ -43,7 +44,7 @@ class Scripted(Model):
 
     async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:
         self.asked.append(list(input))
-        return ModelResponse(output=self.turns.pop(0), usage=Usage(), response_id=None)
+        return ModelResponse(output=self.turns.pop(0), usage=Usage(), response_id="resp_1")
 
     def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         raise NotImplementedError
@@ -217,6 +218,128 @@ async def test_hidden_messages_and_damaged_originals_are_left_out_of_the_limit(
     damaged = v1.Message(role=v1.ROLE_USER, text="?", original=v1.Original(format=messages.OPENAI_RESPONSES, data=b"{"))
     await aclient.record(user, "s", [damaged, v1.Message(role=v1.ROLE_USER, text="secret", hidden=True)])
     assert await session.get_items(2) == said("a", "b")
+
+
+async def test_popping_passes_over_hidden_messages_and_leaves_them(session: StrataSession, aclient: AsyncClient, user: str) -> None:
+    await session.add_items(said("a", "b"))
+    await aclient.record(user, "s", [v1.Message(role=v1.ROLE_USER, text="secret", hidden=True)])
+    assert await session.pop_item() == said("b")[0]
+    assert await session.get_items() == said("a")
+    assert [messages.text_of(m) async for m in aclient.messages(user, "s")] == ["a", "secret"]
+
+
+async def test_of_pops_at_once_each_takes_another_item(aclient: AsyncClient, user: str) -> None:
+    sessions = [StrataSession("s", user, aclient) for _ in range(5)]
+    await sessions[0].add_items(said(*"abcdef"))
+    popped = await asyncio.gather(*(s.pop_item() for s in sessions))
+    assert sorted(i["content"] for i in popped if i) == list("bcdef")  # type: ignore[typeddict-item]
+    assert await sessions[0].get_items() == said("a")
+
+
+@pytest.mark.parametrize("clear", ["erase", "hide"])
+async def test_items_are_replaced_by_others(aclient: AsyncClient, user: str, clear: Literal["erase", "hide"]) -> None:
+    session = StrataSession("s", user, aclient, clear=clear)
+    await session.replace_items([])
+    await session.replace_items(said("a", "b"))
+    assert await session.get_items() == said("a", "b")
+    await session.replace_items(said("a", "c", "b"))
+    assert await session.get_items() == said("a", "c", "b")
+    await session.replace_items(said("d"), instead_of=said("a", "c", "b"))
+    assert await session.get_items() == said("d")
+    with pytest.raises(Conflict, match="other items"):
+        await session.replace_items(said("e"), instead_of=said("a"))
+    assert await session.get_items() == said("d")
+    await session.replace_items([])
+    assert await session.get_items() == []
+    assert len([m async for m in aclient.messages(user, "s")]) == (0 if clear == "erase" else 6)
+
+
+@pytest.mark.parametrize("clear", ["erase", "hide"])
+async def test_of_replacements_at_once_one_list_is_there(aclient: AsyncClient, user: str, clear: Literal["erase", "hide"]) -> None:
+    sessions = [StrataSession("s", user, aclient, clear=clear) for _ in range(4)]
+    before = said("a", "b")
+    await sessions[0].add_items(before)
+    lists = [said(f"{n}a", f"{n}b") for n in range(4)]
+    done = await asyncio.gather(*(s.replace_items(lists[n], instead_of=before) for n, s in enumerate(sessions)), return_exceptions=True)
+    assert [type(e) for e in done if e is not None] == [Conflict] * 3
+    assert await sessions[0].get_items() == lists[done.index(None)]
+
+
+class Compacting:
+    """The part of OpenAI's client that compacts: it leaves the user's messages, in a form of its own, and one item for all others."""
+
+    def __init__(self) -> None:
+        self.responses = self
+        self.meanwhile: Any = None
+
+    async def compact(self, *, input: list[Any], **_: Any) -> Any:
+        if self.meanwhile:
+            await self.meanwhile()
+        users = [i for i in input if i.get("role") == "user"]
+        kept = [
+            {"id": f"msg_{n}", "type": "message", "role": "user", "content": [{"type": "input_text", "text": i["content"]}]}
+            for n, i in enumerate(users)
+        ]
+        return SimpleNamespace(output=[*kept, {"id": "cmp_1", "type": "compaction", "encrypted_content": "…"}], usage=None)
+
+
+TURNS = [
+    *said("I am vegan."),
+    {"role": "assistant", "content": "Noted!"},
+    *said("What can I cook?"),
+    {"role": "assistant", "content": "A curry."},
+]
+COMPACTION = {"id": "cmp_1", "type": "compaction", "encrypted_content": "…"}
+
+
+async def test_compaction_neither_loses_nor_learns_again_what_the_user_said(aclient: AsyncClient, user: str) -> None:
+    session = StrataSession("s", user, aclient)
+    await session.add_items(TURNS)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    facts = [(f.fact_id, f.text) async for f in aclient.known_facts(user)]
+    ids = [m.id async for m in aclient.messages(user, "s")]
+    compacting = OpenAIResponsesCompactionSession("s", session, client=Compacting(), compaction_mode="input")  # type: ignore[arg-type]
+    await compacting.run_compaction({"force": True})
+    assert await session.get_items() == [TURNS[0], TURNS[2], COMPACTION]
+    assert [m.id async for m in aclient.messages(user, "s")][:2] == [ids[0], ids[2]]
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    assert "vegan" in str(facts)
+    assert [(f.fact_id, f.text) async for f in aclient.known_facts(user)] == facts
+
+
+async def test_compaction_may_keep_the_transcript(aclient: AsyncClient, user: str) -> None:
+    session = StrataSession("s", user, aclient, clear="hide")
+    await session.add_items(TURNS)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    facts = [(f.fact_id, f.text) async for f in aclient.known_facts(user)]
+    compacting = OpenAIResponsesCompactionSession("s", session, client=Compacting(), compaction_mode="input")  # type: ignore[arg-type]
+    await compacting.run_compaction({"force": True})
+    texts = [i.get("content") and i["content"][0]["text"] for i in await session.get_items()]  # type: ignore[typeddict-item, index]
+    assert texts == ["I am vegan.", "What can I cook?", None]
+    stored = [m async for m in aclient.messages(user, "s")]
+    assert [messages.text_of(m) for m in stored[:4]] == ["I am vegan.", "Noted!", "What can I cook?", "A curry."]
+    assert [m.extract for m in stored[4:6]] == [v1.EXTRACT_MODE_NONE] * 2
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    assert [(f.fact_id, f.text) async for f in aclient.known_facts(user)] == facts
+
+
+async def test_a_runs_compaction_leaves_what_others_wrote_meanwhile(aclient: AsyncClient, user: str) -> None:
+    session, other = StrataSession("s", user, aclient), StrataSession("s", user, aclient)
+    client = Compacting()
+    compacting = OpenAIResponsesCompactionSession(
+        "s",
+        session,
+        client=client,  # type: ignore[arg-type]
+        compaction_mode="input",
+        should_trigger_compaction=lambda _: True,
+    )
+    agent = Agent(name="a", model=Scripted([text("one")], [text("two")]))
+    client.meanwhile = lambda: other.add_items(said("meanwhile"))
+    await Runner.run(agent, "first", session=compacting)
+    assert [i.get("content") for i in await session.get_items() if i.get("role") == "user"] == ["first", "meanwhile"]
+    client.meanwhile = None
+    await Runner.run(agent, "second", session=compacting)
+    assert await session.get_items() == [*said("first", "meanwhile", "second"), COMPACTION]
 
 
 async def test_an_agent_goes_on_in_its_session(session: StrataSession) -> None:

@@ -1,19 +1,29 @@
 // A Session of the OpenAI Agents SDK that Strata holds.
 
-import { create } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import type { AgentInputItem, CallModelInputFilter, Session } from "@openai/agents";
 import type { BaseClient } from "./client.js";
-import { NotFound } from "./errors.js";
+import { Conflict, FailedPrecondition, NotFound } from "./errors.js";
 import { dumpJson, type Item, isRecord, list, loadJson } from "./json.js";
 import { pack, unpack } from "./messages.js";
 import * as parts from "./parts.js";
 import { isRecalled } from "./recall.js";
-import { type Message, MessageSchema, type Part, Role } from "./v1.js";
+import { ExtractMode, type Message, MessageSchema, type Part, Role } from "./v1.js";
 
 /** Items of the OpenAI Agents SDK for JavaScript, which has names of its own for those of OpenAI's Responses. */
 export const OPENAI_AGENTS_JS = "openai.agents-js/v1";
 
 const pageSize = 200;
+const replaceTries = 5; // where others change the list between reading and writing it
+
+/** The messages that a session shows, as they were at one time. */
+interface Listed {
+  messages: Message[];
+  etag: string;
+  /** The seq of the session's last message, which may be hidden. */
+  lastSeq: bigint;
+}
 
 /** What a session is of. */
 export interface StrataSessionOptions {
@@ -23,8 +33,8 @@ export interface StrataSessionOptions {
   /** The profile of the session, by which its context and its background work go; the server's default where it is not given. */
   profile?: string;
   /**
-   * What clearSession does: erase deletes the items, and the facts that only they taught; hide keeps transcript and facts and starts
-   * the session anew, as is right where OpenAIResponsesCompactionSession replaces the items by what it made of them.
+   * What becomes of items that clearSession or replaceItems takes away: erase deletes them, and the facts that only they taught; hide
+   * keeps transcript and facts, and the session no longer shows them.
    */
   clear?: "erase" | "hide";
 }
@@ -50,20 +60,24 @@ export class StrataSession implements Session {
   /** The latest items, as many as limit, in their order; all without a limit. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     const most = limit ?? Number.POSITIVE_INFINITY;
-    const start = most > 0 ? await this.#start() : undefined;
-    if (start === undefined) {
-      return [];
-    }
     const newestFirst: AgentInputItem[] = [];
-    for await (const m of this.#newestFirst(Math.min(most, pageSize))) {
-      if (m.seq < start || newestFirst.length >= most) {
-        break;
-      }
-      if (!m.hidden) {
-        newestFirst.push(...itemsOf(m).reverse());
+    if (most > 0) {
+      const { userId, sessionId } = this.#scope;
+      const fields = { pageSize: Math.min(most, pageSize), newestFirst: true, visibleOnly: true, includeOriginal: true };
+      try {
+        for await (const m of this.#client.messages(userId, sessionId, fields)) {
+          newestFirst.push(...itemsOf(m).reverse());
+          if (newestFirst.length >= most) {
+            break;
+          }
+        }
+      } catch (error) {
+        if (!(error instanceof NotFound)) {
+          throw error; // there is no session yet
+        }
       }
     }
-    return newestFirst.slice(0, most).reverse();
+    return newestFirst.slice(0, Math.max(most, 0)).reverse();
   }
 
   /**
@@ -71,7 +85,7 @@ export class StrataSession implements Session {
    * of the input, and not what it was made of.
    */
   async addItems(items: AgentInputItem[]): Promise<void> {
-    const messages = items.flatMap(readItem).filter((m) => m.role !== Role.USER || !isRecalled(parts.textOf(m)));
+    const messages = readItems(items);
     if (messages.length) {
       await this.#client.memory.record({ ...this.#scope, messages, profile: this.#profile });
     }
@@ -79,26 +93,27 @@ export class StrataSession implements Session {
 
   /** Erases the latest item and returns it, also where a call loses its result by it. */
   async popItem(): Promise<AgentInputItem | undefined> {
-    const start = await this.#start();
-    while (start !== undefined) {
-      const latest = await this.#newestFirst(1).next();
-      if (latest.done || latest.value.seq < start) {
+    for (;;) {
+      const { messages, etag } = await this.#list(1);
+      const [latest] = messages;
+      if (!latest) {
         return undefined;
       }
-      const reply = await this.#client.memory.popMessages({ ...this.#scope, count: 1, includeOriginal: true });
-      if (reply.messages.length === 0 && !reply.replayed) {
-        return undefined;
-      }
-      const taken = itemsOf(reply.messages[0] ?? latest.value); // the reply of a repeated call holds none
+      const taken = itemsOf(latest);
       const last = taken.pop();
-      if (taken.length) {
-        await this.addItems(taken); // a message of another provider: the SDK wants its last item alone
+      try {
+        // Others record several items in one message: those before the last one are recorded again.
+        await this.#client.memory.replaceMessages({ ...this.#scope, etag, afterSeq: latest.seq - 1n, messages: readItems(taken) });
+      } catch (error) {
+        if (error instanceof Conflict || error instanceof NotFound) {
+          continue; // somebody else was faster
+        }
+        throw error;
       }
       if (last) {
         return last;
       }
     }
-    return undefined;
   }
 
   /** Erases or hides all items; see clear. */
@@ -106,11 +121,7 @@ export class StrataSession implements Session {
     try {
       if (this.#clear === "hide") {
         const { session } = await this.#client.memory.getSession(this.#scope);
-        const contextStartSeq = (session?.lastSeq ?? 0n) + 1n;
-        await this.#client.memory.updateSession({
-          session: { ...this.#scope, contextStartSeq },
-          updateMask: { paths: ["context_start_seq"] },
-        });
+        await this.#beginAt((session?.lastSeq ?? 0n) + 1n);
       } else {
         await this.#client.memory.deleteMessages({ ...this.#scope, all: true });
       }
@@ -119,6 +130,42 @@ export class StrataSession implements Session {
         throw error; // there is nothing to clear
       }
     }
+  }
+
+  /**
+   * Puts items in the place of all that the session shows, as after compaction, in one step. What both begin with stays, and is not
+   * learnt from again; a user's message that says the same stays as it was recorded. insteadOf are the items that getItems returned:
+   * where the session has others by now it stays as it is, and Conflict is thrown. Without it whatever is there is replaced.
+   */
+  async replaceItems(items: AgentInputItem[], how: { insteadOf?: AgentInputItem[] } = {}): Promise<void> {
+    for (let n = 1; ; n++) {
+      const listed = await this.#list();
+      if (how.insteadOf && dumped(listed.messages.flatMap(itemsOf)) !== dumped(how.insteadOf)) {
+        const details = { code: Code.Aborted, reason: "ETAG_MISMATCH" };
+        throw new Conflict("the session has other items by now: read them again", details);
+      }
+      try {
+        return await this.#put(listed, readItems(items));
+      } catch (error) {
+        if (!(error instanceof Conflict) || n === replaceTries) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** What the SDK calls where a model compacted the history by itself. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    await this.replaceItems(items);
+  }
+
+  /**
+   * The session for OpenAIResponsesCompactionSession, which clears a session and then adds what it made of its items: clearing is put
+   * off until items are added, which take the place of those that were there when it was cleared, in one step. Where somebody wrote in
+   * between the session stays as it is, and Conflict is thrown.
+   */
+  forCompaction(): Session {
+    return new CompactedSession(this);
   }
 
   /**
@@ -138,22 +185,163 @@ export class StrataSession implements Session {
     return { ...modelData, input };
   };
 
-  #newestFirst(size: number): AsyncGenerator<Message, void> {
-    const { userId, sessionId } = this.#scope;
-    return this.#client.messages(userId, sessionId, { pageSize: size, newestFirst: true, includeOriginal: true });
-  }
-
-  /** The seq from which the session shows its items; undefined where there is no session. */
-  async #start(): Promise<bigint | undefined> {
+  /** The latest messages that the session shows: so many, or all; none where there is no session. */
+  async #list(limit = Number.POSITIVE_INFINITY): Promise<Listed> {
+    const newestFirst: Message[] = [];
+    let etag = "";
     try {
-      return (await this.#client.memory.getSession(this.#scope)).session?.contextStartSeq;
+      const { session } = await this.#client.memory.getSession(this.#scope);
+      for (let pageToken = ""; newestFirst.length < limit; ) {
+        const page = await this.#client.memory.listMessages({
+          ...this.#scope,
+          pageSize: Math.min(limit - newestFirst.length, pageSize),
+          pageToken,
+          newestFirst: true,
+          visibleOnly: true,
+          includeOriginal: true,
+        });
+        etag ||= page.etag;
+        newestFirst.push(...page.messages);
+        pageToken = page.nextPageToken;
+        if (!pageToken) {
+          break;
+        }
+      }
+      return { messages: newestFirst.reverse(), etag, lastSeq: session?.lastSeq ?? 0n };
     } catch (error) {
       if (error instanceof NotFound) {
-        return undefined;
+        return { messages: [], etag: "", lastSeq: 0n };
       }
       throw error;
     }
   }
+
+  /** Puts messages in the place of the list, where it is still the session's. */
+  async #put({ messages: old, etag, lastSeq }: Listed, messages: Message[]): Promise<void> {
+    if (this.#clear === "erase" && etag) {
+      await this.#client.memory.replaceMessages({ ...this.#scope, etag, messages: keptAsRecorded(old, messages) });
+      return;
+    }
+    for (const m of messages) {
+      if (old.some((o) => saySame(o, m))) {
+        m.extract = ExtractMode.NONE;
+      }
+    }
+    const first = await this.#recordBehind(lastSeq, messages);
+    if (old.length) {
+      await this.#beginAt(first);
+    }
+  }
+
+  /** Records behind lastSeq, or throws Conflict where that is not the session's last; the seq of the first. */
+  async #recordBehind(lastSeq: bigint, messages: Message[]): Promise<bigint> {
+    if (!messages.length) {
+      return lastSeq + 1n;
+    }
+    try {
+      const turn = { ...this.#scope, messages, profile: this.#profile, expectedLastSeq: lastSeq };
+      return (await this.#client.memory.record(turn)).firstSeq;
+    } catch (error) {
+      if (error instanceof FailedPrecondition && error.reason === "LAST_SEQ_MISMATCH") {
+        throw new Conflict("somebody else recorded meanwhile", { code: Code.Aborted, reason: error.reason, cause: error });
+      }
+      throw error;
+    }
+  }
+
+  async #beginAt(contextStartSeq: bigint): Promise<void> {
+    await this.#client.memory.updateSession({
+      session: { ...this.#scope, contextStartSeq },
+      updateMask: { paths: ["context_start_seq"] },
+    });
+  }
+}
+
+/** A session that is cleared when items are added next. */
+class CompactedSession implements Session {
+  readonly #session: StrataSession;
+  /** The items that were there when it was cleared; undefined where it was not. */
+  #cleared: AgentInputItem[] | undefined;
+  /** Those of a replacement that failed: who clears again wants them back, and they never went. */
+  #failed: AgentInputItem[] | undefined;
+
+  constructor(session: StrataSession) {
+    this.#session = session;
+  }
+
+  getSessionId(): Promise<string> {
+    return this.#session.getSessionId();
+  }
+
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    return this.#cleared ? [] : this.#session.getItems(limit);
+  }
+
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    const insteadOf = this.#cleared;
+    this.#cleared = this.#failed = undefined;
+    if (!insteadOf) {
+      return this.#session.addItems(items);
+    }
+    try {
+      await this.#session.replaceItems(items, { insteadOf });
+    } catch (error) {
+      this.#failed = insteadOf;
+      throw error;
+    }
+  }
+
+  async popItem(): Promise<AgentInputItem | undefined> {
+    return this.#cleared ? undefined : this.#session.popItem();
+  }
+
+  async clearSession(): Promise<void> {
+    this.#cleared ??= this.#failed ?? (await this.#session.getItems());
+  }
+
+  replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    this.#cleared = this.#failed = undefined;
+    return this.#session.replaceHistoryWithCompaction(items);
+  }
+}
+
+function dumped(items: AgentInputItem[]): string {
+  return items.map((item) => new TextDecoder().decode(dumpJson(item))).join("\n");
+}
+
+function saySame(a: Message, b: Message): boolean {
+  const words = (m: Message) => create(MessageSchema, { role: m.role, name: m.name, parts: m.parts });
+  return equals(MessageSchema, words(a), words(b));
+}
+
+function sameOriginal(a: Message, b: Message): boolean {
+  const original = (m: Message) => create(MessageSchema, m.original ? { original: m.original } : {});
+  return equals(MessageSchema, original(a), original(b));
+}
+
+/**
+ * The new messages, of which those that a user said before are without the original, so that ReplaceMessages keeps what was recorded and
+ * learnt of them: an SDK that compacts writes the same words in another form. It is the beginning that ReplaceMessages keeps.
+ */
+function keptAsRecorded(old: Message[], messages: Message[]): Message[] {
+  let at = 0;
+  for (const m of messages) {
+    const isUser = m.role === Role.USER;
+    const found = old.findIndex((o, n) => n >= at && saySame(o, m) && (isUser || sameOriginal(o, m)));
+    if (found < 0) {
+      break;
+    }
+    at = found + 1;
+    if (isUser) {
+      delete m.original;
+    }
+  }
+  return messages;
+}
+
+/** The messages of items, without blocks of withMemory. */
+function readItems(items: AgentInputItem[]): Message[] {
+  return items.flatMap(readItem).filter((m) => m.role !== Role.USER || !isRecalled(parts.textOf(m)));
 }
 
 /** The items of a message; none of one whose original cannot be read. */

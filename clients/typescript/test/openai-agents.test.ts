@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { Agent, type AgentInputItem, OpenAIResponsesCompactionSession, run, setTracingDisabled, tool } from "@openai/agents";
 import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
-import { type Client, InvalidArgument, NotFound, v1 } from "@stratamem/client";
+import { type Client, Conflict, InvalidArgument, NotFound, v1 } from "@stratamem/client";
 import { OPENAI_AGENTS_JS, StrataSession } from "@stratamem/client/openai-agents";
 import { z } from "zod";
 import { agentItems, Draw } from "./histories.js";
@@ -255,7 +255,121 @@ test("a run that failed leaves a session that goes on", async () => {
   assert.match(JSON.stringify((await session.getItems()).at(-1)), /ok/);
 });
 
-test("the SDK's compaction takes it as its store", () => {
-  const { session } = made("hide");
-  assert.ok(new OpenAIResponsesCompactionSession({ underlyingSession: session, client: {} as never, model: "gpt-5-mini" }));
+test("popping passes over hidden messages, and leaves them", async () => {
+  const { session, memory, user } = made();
+  await session.addItems(said("a", "b"));
+  await memory.record(user, "s", [create(v1.MessageSchema, { role: v1.Role.USER, text: "secret", hidden: true })]);
+  assert.deepEqual(await session.popItem(), said("b")[0]);
+  assert.deepEqual(await session.getItems(), said("a"));
+  assert.equal((await all(memory.messages(user, "s"))).length, 2);
+});
+
+test("of pops at once each takes another item", async () => {
+  const { session } = made();
+  await session.addItems(said(..."abcdef"));
+  const popped = await Promise.all(Array.from({ length: 5 }, () => session.popItem()));
+  assert.deepEqual(popped.map((i) => i && "content" in i && i.content).sort(), [..."bcdef"]);
+  assert.deepEqual(await session.getItems(), said("a"));
+});
+
+for (const clear of ["erase", "hide"] as const) {
+  test(`items are replaced by others (${clear})`, async () => {
+    const { session, memory, user } = made(clear);
+    await session.replaceItems([]);
+    await session.replaceItems(said("a", "b"));
+    assert.deepEqual(await session.getItems(), said("a", "b"));
+    await session.replaceItems(said("a", "c", "b"));
+    assert.deepEqual(await session.getItems(), said("a", "c", "b"));
+    await session.replaceItems(said("d"), { insteadOf: said("a", "c", "b") });
+    await assert.rejects(session.replaceItems(said("e"), { insteadOf: said("a") }), Conflict);
+    assert.deepEqual(await session.getItems(), said("d"));
+    await session.replaceItems([]);
+    assert.deepEqual(await session.getItems(), []);
+    assert.equal((await all(memory.messages(user, "s"))).length, clear === "erase" ? 0 : 6);
+  });
+
+  test(`of replacements at once one list is there (${clear})`, async () => {
+    const { session } = made(clear);
+    await session.addItems(said("a", "b"));
+    const lists = Array.from({ length: 4 }, (_, n) => said(`${n}a`, `${n}b`));
+    const done = await Promise.allSettled(lists.map((list) => session.replaceItems(list, { insteadOf: said("a", "b") })));
+    const refused = done.filter((d) => d.status === "rejected");
+    assert.equal(refused.length, 3);
+    assert.ok(refused.every((d) => d.reason instanceof Conflict));
+    assert.deepEqual(await session.getItems(), lists[done.findIndex((d) => d.status === "fulfilled")]);
+  });
+}
+
+const turns: AgentInputItem[] = [
+  { role: "user", content: "I am vegan." },
+  { role: "assistant", status: "completed", content: [{ type: "output_text", text: "Noted!" }] },
+  { role: "user", content: "What can I cook?" },
+  { role: "assistant", status: "completed", content: [{ type: "output_text", text: "A curry." }] },
+];
+const compaction = { id: "cmp_1", type: "compaction", encrypted_content: "…" };
+
+/** The SDK's compaction with the part of OpenAI's client that compacts: it leaves what the user said, in a form of its own. */
+function compacted(session: StrataSession, meanwhile = async () => {}): OpenAIResponsesCompactionSession {
+  const compact = async (request: { input: { role?: string; content: string }[] }) => {
+    await meanwhile();
+    const users = request.input.filter((i) => i.role === "user");
+    const kept = users.map((i) => ({ type: "message", role: "user", content: [{ type: "input_text", text: i.content }] }));
+    return { output: [...kept, compaction] };
+  };
+  return new OpenAIResponsesCompactionSession({
+    underlyingSession: session.forCompaction(),
+    client: { responses: { compact } } as never,
+    model: "gpt-5-mini",
+    compactionMode: "input",
+  });
+}
+
+test("compaction neither loses nor learns again what the user said", async () => {
+  const { session, memory, user } = made();
+  await session.addItems(turns);
+  await memory.wait(user, "s", [v1.Watermark.EXTRACTED]);
+  const known = async () => (await all(memory.knownFacts(user))).map((f) => `${f.factId} ${f.text}`);
+  const facts = await known();
+  const ids = (await all(memory.messages(user, "s"))).map((m) => m.id);
+  await compacted(session).runCompaction({ force: true });
+  assert.deepEqual(await session.getItems(), [turns[0], turns[2], compaction]);
+  assert.deepEqual((await all(memory.messages(user, "s"))).map((m) => m.id).slice(0, 2), [ids[0], ids[2]]);
+  await memory.wait(user, "s", [v1.Watermark.EXTRACTED]);
+  assert.match(facts.join(), /vegan/);
+  assert.deepEqual(await known(), facts);
+});
+
+test("compaction may keep the transcript", async () => {
+  const { session, memory, user } = made("hide");
+  await session.addItems(turns);
+  await compacted(session).runCompaction({ force: true });
+  assert.equal((await session.getItems()).length, 3);
+  const stored = await all(memory.messages(user, "s"));
+  assert.equal(stored.length, 7);
+  assert.deepEqual(
+    stored.slice(4, 6).map((m) => m.extract),
+    [v1.ExtractMode.NONE, v1.ExtractMode.NONE],
+  );
+});
+
+test("a compaction that fails leaves the session as it was", async () => {
+  const { session } = made();
+  await session.addItems(turns);
+  const store = session.forCompaction();
+  await store.clearSession();
+  assert.deepEqual(await store.getItems(), []);
+  assert.deepEqual(await session.getItems(), turns, "it is put off");
+  await session.addItems(said("meanwhile"));
+  await assert.rejects(store.addItems(said("short")), Conflict);
+  await store.clearSession();
+  await assert.rejects(store.addItems(turns), Conflict, "what the SDK restores is there already");
+  assert.deepEqual(await store.getItems(), [...turns, ...said("meanwhile")]);
+});
+
+test("what a model compacted by itself takes the place of all", async () => {
+  const { session } = made();
+  await session.addItems(turns);
+  const items = [compaction as unknown as AgentInputItem, ...said("go on")];
+  await session.replaceHistoryWithCompaction(items);
+  assert.deepEqual(await session.getItems(), items);
 });

@@ -1,9 +1,6 @@
 package static
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,13 +13,12 @@ import (
 // accents, every punctuation mark and Chinese character a word of its own, and of each word the longest known beginning,
 // then the longest known piece that goes on, until its end. A word that cannot be cut so has no pieces at all.
 type vocabulary struct {
-	size    int
-	starts  map[string]int32 // pieces that begin a word
-	rests   map[string]int32 // pieces that go on, without their mark
-	longest int              // bytes of the longest piece
+	pieces  pieceTable
+	longest int // bytes of the longest piece
 }
 
 const (
+	// restMark stands before a piece that goes on. No word has it: a punctuation mark is a word of its own.
 	restMark = "##"
 	// wordRunes is the length from which a word is unknown, in characters: BERT's own limit.
 	wordRunes = 100
@@ -30,31 +26,15 @@ const (
 
 // newVocabulary reads a piece a line, the number of the line being the number of the piece.
 func newVocabulary(list string) (vocabulary, error) {
-	v := vocabulary{size: strings.Count(list, "\n")}
-	v.starts, v.rests = make(map[string]int32, v.size), make(map[string]int32, v.size/4)
-	n := int32(0)
-	for line := range strings.Lines(list) {
-		piece, whole := strings.CutSuffix(line, "\n")
-		known, piece := v.kind(piece)
-		if _, twice := known[piece]; twice || !whole || piece == "" {
-			return vocabulary{}, fmt.Errorf("line %d is empty, twice in the list, or cut off", n+1)
-		}
-		known[piece] = n
-		v.longest = max(v.longest, len(piece))
-		n++
+	pieces, err := newPieceTable(list)
+	if err != nil {
+		return vocabulary{}, err
 	}
-	if n == 0 {
-		return vocabulary{}, errors.New("no pieces")
+	v := vocabulary{pieces: pieces}
+	for n := range pieces.size() {
+		v.longest = max(v.longest, len(pieces.text(n)))
 	}
 	return v, nil
-}
-
-// kind returns the table that a piece belongs to, and the piece without its mark. The mark alone is no continuation.
-func (v vocabulary) kind(piece string) (map[string]int32, string) {
-	if rest, ok := strings.CutPrefix(piece, restMark); ok && rest != "" {
-		return v.rests, rest
-	}
-	return v.starts, piece
 }
 
 // coverage is how much of a text the vocabulary has as whole words: it has most words of English, a few of other languages,
@@ -122,21 +102,21 @@ func (v vocabulary) cut(pieces []int32, word []byte) []int32 {
 		return pieces
 	}
 	before := len(pieces)
-	known := v.starts
+	mark := ""
 	for len(word) > 0 {
-		piece, n := longestOf(known, word, v.longest)
+		piece, n := v.longestOf(mark, word)
 		if n == 0 {
 			return pieces[:before]
 		}
-		pieces, word, known = append(pieces, piece), word[n:], v.rests
+		pieces, word, mark = append(pieces, piece), word[n:], restMark
 	}
 	return pieces
 }
 
-// longestOf finds the longest known beginning of a word, of at most limit bytes; n is its length, 0 when there is none.
-func longestOf(known map[string]int32, word []byte, limit int) (piece int32, n int) {
-	for n = min(len(word), limit); n > 0; n-- {
-		if piece, ok := known[string(word[:n])]; ok {
+// longestOf finds the longest beginning of a word that is a piece behind the mark; n is its length, 0 when there is none.
+func (v vocabulary) longestOf(mark string, word []byte) (piece int32, n int) {
+	for n = min(len(word), v.longest); n > 0; n-- {
+		if piece, ok := v.pieces.find(mark, word[:n]); ok {
 			return piece, n
 		}
 	}

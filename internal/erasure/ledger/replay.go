@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,16 +42,32 @@ type Result struct {
 	Repeated int // whose target was there again
 }
 
-// Run repeats the entries whose target is in the store. What it erases is to be swept as any other erasure is.
+// Run repeats the entries whose target is in the store. What it erases is to be swept as any other erasure is. Documents come last, and
+// those of a user together: a ledger may have very many.
 func (r Replay) Run(ctx context.Context, entries []Entry) (done Result, err error) {
+	documents := map[memory.ScopeKey]deletedDocuments{}
 	for _, e := range entries {
+		done.Entries++
+		if e.Kind == KindDocument {
+			if documents[e.Scope] == nil {
+				documents[e.Scope] = deletedDocuments{}
+			}
+			documents[e.Scope].add(e)
+			continue
+		}
 		did, err := r.repeat(ctx, e)
 		if err != nil {
 			return done, fmt.Errorf("repeat the erasure %s: %w", e.ID, err)
 		}
-		done.Entries++
 		if did {
 			done.Repeated++
+		}
+	}
+	for _, scope := range slices.Sorted(maps.Keys(documents)) {
+		deleted, err := r.deleteDocuments(ctx, scope, documents[scope])
+		done.Repeated += deleted
+		if err != nil {
+			return done, fmt.Errorf("delete documents of the life %s again: %w", scope, err)
 		}
 	}
 	return done, nil
@@ -65,9 +83,6 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 	}
 	if e.Kind == KindFact {
 		return r.forget(ctx, user, e.ID)
-	}
-	if e.Kind == KindDocument {
-		return r.deleteDocument(ctx, user, e)
 	}
 	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
 	if e.Kind == KindSummary {
@@ -140,24 +155,50 @@ const (
 	pageBytes = 8 << 20
 )
 
-// deleteDocument deletes a document that was put before it was deleted. Of what has expired by now nothing is seen anyway.
-func (r Replay) deleteDocument(ctx context.Context, user memory.UserRef, e Entry) (did bool, err error) {
+// deletedDocuments are the times at which the documents of a life were deleted last, by the hash of their place.
+type deletedDocuments map[memory.KeyedHash]time.Time
+
+// add takes up an entry. One whose id begins with no hash names no document.
+func (d deletedDocuments) add(e Entry) {
+	place, _, _ := strings.Cut(e.ID, "/")
+	var hash memory.KeyedHash
+	if b, err := hex.DecodeString(place); err != nil || copy(hash[:], b) != len(hash) {
+		return
+	}
+	if e.Time.After(d[hash]) {
+		d[hash] = e.Time
+	}
+}
+
+// deleteDocuments deletes the documents of a life that were put before they were deleted. Of what has expired by now nothing is seen
+// anyway.
+func (r Replay) deleteDocuments(ctx context.Context, scope memory.ScopeKey, deleted deletedDocuments) (n int, err error) {
+	user, err := r.Store.UserOfScope(ctx, scope)
+	if memory.IsGone(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
 	u, err := r.Store.User(ctx, user)
 	if err != nil {
-		return false, fmt.Errorf("read the user: %w", err)
+		return 0, fmt.Errorf("read the user: %w", err)
 	}
 	heads, err := r.Store.DocumentHeads(ctx, user, r.Now())
 	if err != nil {
-		return false, fmt.Errorf("read what documents there are: %w", err)
+		return 0, fmt.Errorf("read what documents there are: %w", err)
 	}
-	wanted, _, _ := strings.Cut(e.ID, "/")
 	for _, h := range heads.Heads {
-		hash := store.DeletedDocumentHash(u.HashKey, h.Place)
-		if hex.EncodeToString(hash[:]) == wanted && !h.UpdateTime.After(e.Time) {
-			return true, r.Store.DeleteDocument(ctx, store.DocumentQuery{User: user, Place: h.Place, Time: r.Now()})
+		at, is := deleted[store.DeletedDocumentHash(u.HashKey, h.Place)]
+		if !is || h.UpdateTime.After(at) {
+			continue
 		}
+		if err := r.Store.DeleteDocument(ctx, store.DocumentQuery{User: user, Place: h.Place, Time: r.Now()}); err != nil {
+			return n, err
+		}
+		n++
 	}
-	return false, nil
+	return n, nil
 }
 
 // forget deletes a fact with its history. It is not learnt again in any of its wordings.

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -94,6 +95,70 @@ func (w *world) sweeper() *erasure.Sweeper {
 		Store: w.store, Facts: facts, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now },
 		Note: func(ctx context.Context, e memory.Erasure) error { return w.ledger.Append(ctx, ledger.OfErasure(e)) },
 	})
+}
+
+// file puts a document of ada's.
+func (w *world) file(key string) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	if _, err := w.store.PutDocument(w.t.Context(), store.DocumentWrite{
+		User: ada, Document: memory.Document{DocumentPlace: filedAt(key), Value: json.RawMessage(`{}`)}, Most: 10, Time: w.now,
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func filedAt(key string) memory.DocumentPlace {
+	return memory.DocumentPlace{Namespace: []string{"n"}, Key: key}
+}
+
+// deleteDocument deletes a document as a person has it done.
+func (w *world) deleteDocument(key string) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	q := store.DocumentQuery{User: ada, Place: filedAt(key), Time: w.now}
+	d, err := w.store.Document(w.t.Context(), q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	u, err := w.store.User(w.t.Context(), ada)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	noted := ledger.OfDocument(u.Scope, store.DeletedDocumentHash(u.HashKey, q.Place), d.ETag, w.now)
+	if err := w.ledger.Append(w.t.Context(), noted); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.store.DeleteDocument(w.t.Context(), q); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// wantFiled wants the keys of ada's documents.
+func (w *world) wantFiled(want string) {
+	w.t.Helper()
+	heads, err := w.store.DocumentHeads(w.t.Context(), ada, w.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var keys []string
+	for _, h := range heads.Heads {
+		keys = append(keys, h.Place.Key)
+	}
+	if got := strings.Join(keys, " "); got != want {
+		w.t.Errorf("the documents are %q, want %q", got, want)
+	}
+}
+
+// countingHeads counts how often it is asked what documents there are.
+type countingHeads struct {
+	*sqlitestore.Store
+	reads int
+}
+
+func (s *countingHeads) DocumentHeads(ctx context.Context, user memory.UserRef, now time.Time) (store.DocumentHeads, error) {
+	s.reads++
+	return s.Store.DocumentHeads(ctx, user, now)
 }
 
 // erase erases as a person has it done.
@@ -285,5 +350,38 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%d facts, %d forgotten", len(after.Facts), len(after.Forgotten))
 		}
 		w.wantRepeated(0)
+	})
+	t.Run("documents that were deleted are gone, and one that was put at their place since is not", func(t *testing.T) {
+		w := newWorld(t)
+		for _, key := range []string{"stays", "gone", "again"} {
+			w.file(key)
+		}
+		restore := w.backup()
+		w.deleteDocument("gone")
+		w.deleteDocument("again")
+		w.file("again")
+		w.wantRepeated(0)
+		w.wantFiled("again stays")
+		restore()
+		w.wantFiled("again gone stays")
+		w.wantRepeated(2)
+		w.wantFiled("stays")
+		w.wantRepeated(0)
+	})
+	t.Run("what documents a user has is read once, however many of them were deleted", func(t *testing.T) {
+		w := newWorld(t)
+		for _, key := range []string{"a", "b", "c"} {
+			w.file(key)
+			w.deleteDocument(key)
+		}
+		entries, err := w.ledger.Entries(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &countingHeads{Store: w.store}
+		replay := ledger.Replay{Store: counted, Begin: w.sweeper().Begin, Now: func() time.Time { return w.now }}
+		if done, err := replay.Run(t.Context(), entries); err != nil || done.Entries != 3 || counted.reads != 1 {
+			t.Errorf("%+v after %d reads, error %v", done, counted.reads, err)
+		}
 	})
 }

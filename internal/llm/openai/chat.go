@@ -73,7 +73,7 @@ func (c *Chat) Close() { c.client.Close() }
 func (c *Chat) Complete(ctx context.Context, p llm.Prompt) (llm.Answer, error) {
 	if p.Schema == nil {
 		a, err := c.ask(ctx, p, formatPrompt)
-		return settle(a, err, memory.ModelUsage{})
+		return withSpent(a, err, memory.ModelUsage{})
 	}
 	var spent memory.ModelUsage
 	known := c.format.Load()
@@ -87,12 +87,12 @@ func (c *Chat) Complete(ctx context.Context, p llm.Prompt) (llm.Answer, error) {
 		if err == nil {
 			c.format.CompareAndSwap(known, f)
 		}
-		return settle(a, err, spent)
+		return withSpent(a, err, spent)
 	}
 }
 
-// settle adds what was spent on calls before the last one.
-func settle(a llm.Answer, err error, spent memory.ModelUsage) (llm.Answer, error) {
+// withSpent adds what was spent on calls before the last one.
+func withSpent(a llm.Answer, err error, spent memory.ModelUsage) (llm.Answer, error) {
 	var failed *llm.Error
 	if errors.As(err, &failed) {
 		failed.Usage = failed.Usage.Plus(spent)
@@ -175,7 +175,7 @@ func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
 	if p.Schema != nil {
 		r.ResponseFormat = responseFormat(*p.Schema, f)
 		if f != formatSchema {
-			system = told(system, *p.Schema)
+			system = withSchema(system, *p.Schema)
 		}
 	}
 	if system != "" {

@@ -44,11 +44,11 @@ type said struct {
 	status int
 	kind   string
 	code   string
-	text   string // in lower case, to tell errors apart that have no code; it may hold content and is never kept
+	text   string // in lower case, by which errors without a code are classified; it may hold content and is never kept
 }
 
-// maxHeard is how much of an error body is looked at, in bytes.
-const maxHeard = 16 << 10
+// maxErrorText is how much of an error body is looked at, in bytes.
+const maxErrorText = 16 << 10
 
 // hear reads both errors that the client has. The second is about a body of another form, and may wrap one of the first
 // that is empty, so it is looked for first.
@@ -59,7 +59,7 @@ func hear(err error) (said, bool) {
 			Type string `json:"type"`
 		}
 		_ = json.Unmarshal(other.Body, &flat) // a body of any other form has no type
-		return said{other.HTTPStatusCode, label(flat.Type), "", heard(string(other.Body))}, true
+		return said{other.HTTPStatusCode, label(flat.Type), "", clipped(string(other.Body))}, true
 	}
 	var api *sdk.APIError
 	if errors.As(err, &api) {
@@ -67,7 +67,7 @@ func hear(err error) (said, bool) {
 		if api.Param != nil {
 			text += " " + *api.Param
 		}
-		return said{api.HTTPStatusCode, label(api.Type), label(code(api.Code)), heard(text)}, true
+		return said{api.HTTPStatusCode, label(api.Type), label(code(api.Code)), clipped(text)}, true
 	}
 	return said{}, false
 }
@@ -80,7 +80,7 @@ func code(v any) string {
 	return fmt.Sprint(v)
 }
 
-func heard(text string) string { return strings.ToLower(text[:min(len(text), maxHeard)]) }
+func clipped(text string) string { return strings.ToLower(text[:min(len(text), maxErrorText)]) }
 
 // labelForm is what types and codes look like; anything else might be content.
 var labelForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)

@@ -23,8 +23,8 @@ func responseFormat(s llm.Schema, f format) *sdk.ChatCompletionResponseFormat {
 	return nil
 }
 
-// told returns a system prompt with the schema. The word JSON must be in it: OpenAI refuses json_object without.
-func told(system string, s llm.Schema) string {
+// withSchema returns a system prompt with the schema. The word JSON must be in it: OpenAI refuses json_object without.
+func withSchema(system string, s llm.Schema) string {
 	if system != "" {
 		system += "\n\n"
 	}

@@ -18,8 +18,10 @@ var (
 	ErrNoSpace     = errors.New("no such space")
 	ErrKey         = errors.New("a key that was not minted")
 
-	errMalformed = errors.New("an answer that cannot be read")
-	errNoNode    = fmt.Errorf("%w: it has no query node for it", ErrRefused)
+	errMalformed   = errors.New("an answer that cannot be read")
+	errNoNode      = fmt.Errorf("%w: it has no query node for it", ErrRefused)
+	errCredentials = fmt.Errorf("%w: it does not know the user, password or token, or they may not do this", ErrRefused)
+	errNoDatabase  = fmt.Errorf("%w: there is no such database: make it in Milvus, or correct its name", ErrRefused)
 )
 
 // fault is the error of a call: what was tried, and the cause without the server's words. The end of the context shows
@@ -32,7 +34,7 @@ func cause(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	for _, known := range []error{ErrUnreachable, ErrRefused, ErrNoSpace, ErrKey, errMalformed} {
+	for _, known := range []error{ErrUnreachable, ErrRefused, ErrNoSpace, ErrKey, errMalformed, errNoIndex} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -44,10 +46,24 @@ func cause(ctx context.Context, err error) error {
 	switch s.Code() {
 	case codes.DeadlineExceeded:
 		return context.DeadlineExceeded
-	case codes.Unavailable, codes.Canceled: // the context has not ended: somebody else's call, which this one waited for, has
+	case codes.Unavailable:
+		return unreachable(s.Message())
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return errCredentials
+	case codes.Canceled: // the context has not ended: somebody else's call, which this one waited for, has
 		return ErrUnreachable
 	}
 	return fmt.Errorf("%w (%s)", ErrRefused, s.Code())
+}
+
+// unreachable is why there is no connection. What TLS has to say comes from this side, or is a number from the other.
+func unreachable(words string) error {
+	for _, tls := range []string{"authentication handshake failed: ", "remote error: "} {
+		if _, why, ok := strings.Cut(words, tls); ok {
+			return fmt.Errorf("%w: TLS: %s", ErrUnreachable, strings.TrimSuffix(why, `"`))
+		}
+	}
+	return ErrUnreachable
 }
 
 // refused turns the server's words into one of the reasons that an operator can act on.
@@ -56,8 +72,17 @@ func refused(words string) error {
 	if strings.Contains(words, "collection not found") {
 		return ErrNoSpace
 	}
+	if strings.Contains(words, "index not found") || strings.Contains(words, "no index") {
+		return errNoIndex
+	}
+	if strings.Contains(words, "database not found") {
+		return errNoDatabase
+	}
 	if strings.Contains(words, "nodes not enough") || strings.Contains(words, "node not enough") { // 2.3; later
 		return errNoNode
+	}
+	if strings.Contains(words, "auth") || strings.Contains(words, "permission deny") {
+		return errCredentials
 	}
 	for _, r := range [][2]string{
 		{"rate limit", "too many requests"},
@@ -65,7 +90,6 @@ func refused(words string) error {
 		{"not loaded", "the collection is not loaded"},
 		{"not fully loaded", "the collection is still loading"},
 		{"memory", "out of memory"},
-		{"auth", "not allowed to"},
 		{"timeout", "it took too long"},
 	} {
 		if strings.Contains(words, r[0]) {

@@ -7,8 +7,10 @@ package milvusstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
 	"strings"
@@ -19,9 +21,12 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/milvusindex"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -42,17 +47,27 @@ const lag = 5 * time.Second
 
 // Options name the server and how to use it.
 type Options struct {
-	Address  string // host:port, or https://host:port for TLS with the system's roots
-	Prefix   string // of the collections' names: a letter or _, then letters, digits and _, at most 64
-	Username string // "" for none
+	Address  string      // host:port
+	Prefix   string      // of the collections' names: a letter or _, then letters, digits and _, at most 64
+	Database string      // that must be there; "" for the server's default one
+	TLS      *tls.Config // nil for none
+	Username string      // "" for none
 	Password string
+	Token    string // an API token in place of user and password; "" for none
+	// Index and Partitions are those of collections that Prepare makes; the zero values are those of the schema. A collection
+	// keeps what it was made with, and is searched by the index that it has.
+	Index      milvusindex.Index
+	Partitions int
+	Log        *slog.Logger // of collections that have another index or other partitions; nil for none
 }
 
 // View is a store.VectorView. It may be used by many goroutines at once.
 type View struct {
-	client client.Client
-	prefix string
-	schema schema
+	client  client.Client
+	prefix  string
+	schema  schema
+	index   milvusindex.Index // of new collections
+	indexes indexes           // that collections have
 }
 
 var _ store.VectorView = (*View)(nil)
@@ -76,8 +91,17 @@ func Open(ctx context.Context, o Options) (*View, error) {
 	if err != nil {
 		return nil, fault(ctx, "connect to "+o.Address, err)
 	}
-	v := &View{client: c, prefix: o.Prefix, schema: current}
+	v := &View{client: c, prefix: o.Prefix, schema: current, index: o.Index}
+	if v.index.Type == "" {
+		v.index = milvusindex.Default(current.Index.Type)
+	}
+	if o.Partitions > 0 {
+		v.schema.Partitions = int64(o.Partitions)
+	}
 	if err := v.refuseNewer(ctx); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	if err := v.compare(ctx, o.Log); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	return v, nil
@@ -104,9 +128,10 @@ func dial(ctx context.Context, c client.Config) (client.Client, error) {
 // has milliseconds. Connecting does not block, so that the first call returns why it failed.
 func config(o Options) client.Config {
 	return client.Config{
-		Address: o.Address, Username: o.Username, Password: o.Password,
+		Address: o.Address, Username: o.Username, Password: o.Password, APIKey: o.Token, DBName: o.Database,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 5, MaxBackoff: 500 * time.Millisecond},
 		DialOptions: []grpc.DialOption{
+			grpc.WithTransportCredentials(transport(o.TLS)), // in place of the client's own ones, which cannot be given roots
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
@@ -116,6 +141,13 @@ func config(o Options) client.Config {
 			grpc.WithChainUnaryInterceptor(timed),
 		},
 	}
+}
+
+func transport(c *tls.Config) credentials.TransportCredentials {
+	if c == nil {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(c)
 }
 
 // timed adds the time that each call took at the server to the clock of the call.

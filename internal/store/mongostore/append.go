@@ -159,10 +159,10 @@ func (b *batch) round(ctx context.Context) error {
 	}
 	b.fresh = true
 	sure := steps[:b.count(steps, stored)]
-	alive, told := b.writeHead(ctx, &b.seen.head)
+	alive, err := b.writeHead(ctx, &b.seen.head)
 	switch {
-	case told != nil:
-		return told
+	case err != nil:
+		return err
 	case !alive:
 		return b.restart(ctx, sure)
 	}

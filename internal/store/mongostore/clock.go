@@ -47,7 +47,7 @@ func (s *core) askClock(ctx context.Context) {
 	took := time.Since(before)
 	if err != nil || reply.LocalTime.IsZero() {
 		s.clock.warned.Do(func() {
-			s.log.WarnContext(ctx, "the database server did not tell its time: until it does this machine's clock counts", "error", err)
+			s.log.WarnContext(ctx, "the database server did not return its time: until it does this machine's clock counts", "error", err)
 		})
 		return
 	}

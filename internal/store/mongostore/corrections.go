@@ -124,8 +124,8 @@ func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) 
 	if err := s.isCurrent(ctx, d.Target, w.Base); err != nil {
 		return memory.SummaryRevision{}, err
 	}
-	if tells, err := s.tellsOfErased(ctx, w); err != nil || tells {
-		return memory.SummaryRevision{}, cmp.Or(err, errTellsOfErased)
+	if covers, err := s.coversErased(ctx, w); err != nil || covers {
+		return memory.SummaryRevision{}, cmp.Or(err, errCoversErased)
 	}
 	if err := s.lookAtSummary(ctx, u.Scope, d.Session, w.Time); err != nil {
 		return memory.SummaryRevision{}, err
@@ -152,8 +152,8 @@ func (s *summaryStore) stillThere(ctx context.Context, w store.SummaryWrite, d r
 	if err != nil {
 		return err
 	}
-	tells, err := s.tellsOfErased(ctx, w)
-	if err != nil || alive && !tells {
+	covers, err := s.coversErased(ctx, w)
+	if err != nil || alive && !covers {
 		return err
 	}
 	if _, err := s.summaryRevisions.DeleteOne(ctx, eq("_id", d.Key)); err != nil {
@@ -161,17 +161,17 @@ func (s *summaryStore) stillThere(ctx context.Context, w store.SummaryWrite, d r
 	}
 	switch {
 	case alive:
-		return errTellsOfErased
+		return errCoversErased
 	case d.Session == "":
 		return store.UserNotFound(w.User)
 	}
 	return store.IncarnationNotFound(w.User)
 }
 
-var errTellsOfErased = store.Contention("a message that the summary covers was erased")
+var errCoversErased = store.Contention("a message that the summary covers was erased")
 
-// tellsOfErased reports whether what a person wrote covers an erased message that it does not pass over.
-func (s *summaryStore) tellsOfErased(ctx context.Context, w store.SummaryWrite) (bool, error) {
+// coversErased reports whether what a person wrote covers an erased message that it does not pass over.
+func (s *summaryStore) coversErased(ctx context.Context, w store.SummaryWrite) (bool, error) {
 	var keys []memory.SessionKey
 	for _, c := range w.Revision.Covers {
 		if !slices.Contains(keys, c.Session) {

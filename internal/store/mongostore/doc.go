@@ -50,7 +50,7 @@
 // The manifest in search indexes names the segments of a user's search index. Data of a segment is stored before the manifest names it and
 // deleted after the manifest no longer does. Epoch orders the changes of pending marks: see manifestDoc.
 //
-// An erasure needs no reader's help, because nobody was told of it before all was done; what is left then is swept. What ends is
+// An erasure needs no reader's help, because it is acknowledged when all is done; what is left then is swept. What ends is
 // found out by those who write, without asking first: Append by the write of the head that it makes anyway, which finds no such
 // session (then it deletes its turn and begins anew), and writes by compare-and-set by their revision. Whoever inserts a document that
 // hangs on a session or a user (OpenJob, PutNode, ChangeSummary, a session itself: see confirm) looks after the insert whether that

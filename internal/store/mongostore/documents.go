@@ -145,7 +145,11 @@ func (s *documentStore) putInto(ctx context.Context, u userDoc, w store.Document
 	if err != nil {
 		return put, false, err
 	}
-	if put, err = store.WrittenDocument(was.seen(w.Time), w, s.keys()); err != nil {
+	deleted, err := s.deletedAt(ctx, u, w.Document.DocumentPlace)
+	if err != nil {
+		return put, false, err
+	}
+	if put, err = store.WrittenDocument(was.seen(w.Time), deleted, w, s.keys()); err != nil {
 		return put, false, err
 	}
 	if was == nil {
@@ -157,12 +161,8 @@ func (s *documentStore) putInto(ctx context.Context, u userDoc, w store.Document
 			return put, false, w.Full
 		}
 	}
-	if done, err = s.swapDocument(ctx, was, newDocumentDoc(u.Scope, put)); err != nil || !done {
-		return put, false, err
-	}
-	hash := store.DeletedDocumentHash(u.hashKey(), put.DocumentPlace)
-	_, err = s.deletedDocuments.DeleteOne(ctx, eq("_id", newDeletedDoc(u.Scope, store.DeletedDocument{Hash: hash}).ID))
-	return put, true, uncertain("put a document", err)
+	done, err = s.swapDocument(ctx, was, newDocumentDoc(u.Scope, put))
+	return put, done, err
 }
 
 func (s *documentStore) countDocuments(ctx context.Context, scope memory.ScopeKey) (int64, error) {

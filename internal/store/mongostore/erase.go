@@ -40,7 +40,7 @@ type erasureDoc struct {
 	Fence      int64               `bson:"fence,omitempty"` // the erasure counts if this turn of the session is its own: see fence
 	Turn       bson.Raw            `bson:"turn,omitempty"`  // stored as the Fence, in place of one without messages; gone once begun
 	Begun      bool                `bson:"begun"`           // all that BeginErasure promises is done
-	Rows       int64               `bson:"rows,omitempty"`  // that BeginErasure deleted; told by Receipt from the first UpdateErasure on
+	Rows       int64               `bson:"rows,omitempty"`  // that BeginErasure deleted; in Receipt from the first UpdateErasure on
 	Pending    bool                `bson:"pending,omitempty"`
 	State      memory.ErasureState `bson:"state"`
 	Receipt    []receiptDoc        `bson:"receipt,omitempty"`

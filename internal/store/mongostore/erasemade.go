@@ -77,7 +77,7 @@ func (d erasureDoc) about(job jobDoc) bool {
 	if d.Kind == memory.EraseSession || d.Kind == memory.EraseSummary {
 		seqs = []memory.SeqRange{{From: 1, To: math.MaxInt64}}
 	}
-	return (job.Session == "" || job.Session == d.Session) && store.MayTellOf(job.job(), seqs)
+	return (job.Session == "" || job.Session == d.Session) && store.MayCover(job.job(), seqs)
 }
 
 // periodJobs selects the jobs of the user's weeks and months.

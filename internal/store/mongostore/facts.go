@@ -74,11 +74,11 @@ func (s *factStore) factsSince(ctx context.Context, user memory.UserRef, revisio
 // vectorCheckpoint returns the checkpoint of the build that it names, whose space is kept until all feeds are in a later
 // one. A view that is being rebuilt has no checkpoint yet.
 func (d userDoc) vectorCheckpoint() store.Checkpoint {
-	told := d.Feeds.Vectors.checkpoint()
-	if told.FeedPosition == (store.FeedPosition{}) {
+	c := d.Feeds.Vectors.checkpoint()
+	if c.FeedPosition == (store.FeedPosition{}) {
 		return store.Checkpoint{}
 	}
-	return told
+	return c
 }
 
 func (s *factStore) changedFacts(ctx context.Context, scope memory.ScopeKey, after int64) ([]memory.Fact, error) {

@@ -314,7 +314,7 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 		change = append(change, bson.E{Key: "$unset", Value: unset})
 	}
 	var d tenantDoc
-	for { // of two that insert the tenant at once, one finds it inserted; a server may tell it of a key or of no document
+	for { // of two that insert the tenant at once, one finds it inserted; a server may report a duplicate key or no document
 		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
 		err := s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o).Decode(&d)
 		if mongo.IsDuplicateKeyError(err) || errors.Is(err, mongo.ErrNoDocuments) {

@@ -388,7 +388,7 @@ func (s *archive) importCounts(ctx context.Context, quarantined map[string]int64
 }
 
 // Import implements store.Target. The user's document comes first and is marked as importing until EndImport: the mark
-// tells an interrupted import from a user who is being served, and the document keeps others from creating a user of the
+// distinguishes an interrupted import from a user who is being served, and the document keeps others from creating a user of the
 // same id.
 func (s *archive) Import(ctx context.Context, user memory.UserRef, records []store.Record) error {
 	u, err := s.importUser(ctx, user, records)

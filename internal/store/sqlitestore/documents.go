@@ -58,7 +58,11 @@ func (s *documentStore) PutDocument(ctx context.Context, w store.DocumentWrite) 
 		if err != nil {
 			return err
 		}
-		if put, err = store.WrittenDocument(was, w, s.keys()); err != nil {
+		deleted, err := deletedAt(c, at, w.Document.DocumentPlace)
+		if err != nil {
+			return err
+		}
+		if put, err = store.WrittenDocument(was, deleted, w, s.keys()); err != nil {
 			return err
 		}
 		if was == nil {
@@ -66,7 +70,7 @@ func (s *documentStore) PutDocument(ctx context.Context, w store.DocumentWrite) 
 				return err
 			}
 		}
-		return putDocument(c, at, put)
+		return insertDocument(c, at.uid, put)
 	})
 	if err != nil {
 		return memory.Document{}, err
@@ -90,15 +94,7 @@ func countDocuments(c *conn, uid int64) (n int64, err error) {
 	return n, err
 }
 
-// putDocument stores the document in place of what is there, without a vector.
-func putDocument(c *conn, at found, d memory.Document) error {
-	if err := insertDocument(c, at.uid, d); err != nil {
-		return err
-	}
-	hash := store.DeletedDocumentHash(at.hashKey, d.DocumentPlace)
-	return c.run(`DELETE FROM deleted_documents WHERE uid = ? AND hash = ?`, at.uid, hash[:])
-}
-
+// insertDocument stores the document in place of what is there, without a vector.
 func insertDocument(c *conn, uid int64, d memory.Document) error {
 	fields, err := encodeList(d.Fields)
 	if err != nil {
@@ -347,7 +343,7 @@ func (s *documentStore) AdoptDocuments(ctx context.Context, a store.DocumentAdop
 				n++
 			}
 			d.ETag = s.keys()
-			if err := putDocument(c, at, d); err != nil {
+			if err := insertDocument(c, at.uid, d); err != nil {
 				return err
 			}
 			taken++

@@ -111,7 +111,7 @@ func (w *sweeping) sweep(e storedErasure) error {
 // part is rows that are deleted in pieces.
 type part struct {
 	table string
-	key   string // the column or columns that the rows are told apart by
+	key   string // the column or columns that identify a row
 	where string
 	args  []any
 	sizes string // the sum of the lengths of what may be long; 0 for rows that are short

@@ -237,7 +237,7 @@ func (t *taking) periodJobs() error {
 func (t *taking) replaceJobs(where string, args ...any) error {
 	var jobs []storedJob
 	err := t.c.query(jobSelect+where, func(r row) error {
-		if job := scanJob(r); store.MayTellOf(job.Job, t.seqs) {
+		if job := scanJob(r); store.MayCover(job.Job, t.seqs) {
 			jobs = append(jobs, job)
 		}
 		return nil
@@ -297,12 +297,12 @@ func (t *taking) quarantine() error {
 		WHERE q.uid = ? AND j.sid = ?`, `DELETE FROM quarantine WHERE key = ?`, t.at.uid, t.at.sid)
 }
 
-// each does a statement with the key of those rows whose jobs may tell of the messages.
+// each does a statement with the key of those rows whose jobs may cover the messages.
 func (t *taking) each(query, do string, args ...any) error {
 	var keys []int64
 	err := t.c.query(query, func(r row) error {
 		job := memory.Job{To: r.int(3), JobKey: memory.JobKey{Session: t.at.key, Kind: memory.JobKind(r.int(1)), From: r.int(2)}}
-		if store.MayTellOf(job, t.seqs) {
+		if store.MayCover(job, t.seqs) {
 			keys = append(keys, r.int(0))
 		}
 		return nil

@@ -58,7 +58,7 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 			return err
 		}
 		state.Scope, state.HashKey, state.Revision = u.Scope, u.HashKey, u.FactRevision
-		if state.Checkpoint, err = toldOfVectors(c, uid); err != nil {
+		if state.Checkpoint, err = vectorsCheckpoint(c, uid); err != nil {
 			return err
 		}
 		if state.Facts, err = changedFacts(c, uid, revision); err != nil {
@@ -73,15 +73,15 @@ func (s *factStore) FactsSince(ctx context.Context, user memory.UserRef, revisio
 	return state, nil
 }
 
-func toldOfVectors(c *conn, uid int64) (told store.Checkpoint, err error) {
+func vectorsCheckpoint(c *conn, uid int64) (at store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.vectors_build, u.vectors_revision, u.vectors_version, u.vectors_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND v.view = ?`, func(r row) error {
-		told = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{
+		at = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{
 			Revision: r.int(2), Version: int(r.int(3)), No: r.int(4),
 		}}.OfBuild(r.int(0))
 		return nil
 	}, uid, int(memory.ViewVectors))
-	return told, err
+	return at, err
 }
 
 func changedFacts(c *conn, uid, revision int64) (facts []memory.Fact, err error) {

@@ -11,11 +11,11 @@ import (
 
 // feedTable is where a view's feeds are kept. Every text is ours.
 type feedTable struct {
-	table  string
-	from   string // the table with its users
-	told   string // build, seq, revision, version, number; then where the feed ends: seq, revision, number
-	waits  string // the column that is set while a feed waits
-	exists string // what holds of a row that is a feed
+	table      string
+	from       string // the table with its users
+	checkpoint string // build, seq, revision, version, number; then where the feed ends: seq, revision, number
+	waits      string // the column that is set while a feed waits
+	exists     string // what holds of a row that is a feed
 }
 
 func feedsOf(view memory.View) feedTable {
@@ -23,29 +23,29 @@ func feedsOf(view memory.View) feedTable {
 	case memory.ViewVectors:
 		return feedTable{
 			table: "users", from: "users u", waits: "vectors_at", exists: "fact_revision > 0",
-			told: `'', '', u.uid, u.vectors_build, 0, u.vectors_revision, u.vectors_version, u.vectors_no, 0, u.fact_revision, u.last_vector_no`,
+			checkpoint: `'', '', u.uid, u.vectors_build, 0, u.vectors_revision, u.vectors_version, u.vectors_no, 0, u.fact_revision, u.last_vector_no`,
 		}
 	case memory.ViewFacts:
 		return feedTable{
 			table: "users", from: "users u", waits: "facts_at", exists: "fact_revision > 0",
-			told: `'', '', u.uid, u.facts_build, 0, u.facts_revision, 0, 0, 0, u.fact_revision, 0`,
+			checkpoint: `'', '', u.uid, u.facts_build, 0, u.facts_revision, 0, 0, 0, u.fact_revision, 0`,
 		}
 	case memory.ViewMessageVectors:
 		return feedTable{
 			table: "users", from: "users u", waits: "turns_at", exists: "last_segment_no > 0",
-			told: `'', '', u.uid, u.turns_build, 0, 0, u.turns_version, u.turns_no, 0, 0, u.last_segment_no`,
+			checkpoint: `'', '', u.uid, u.turns_build, 0, 0, u.turns_version, u.turns_no, 0, 0, u.last_segment_no`,
 		}
 	default:
 		return feedTable{
 			table: "sessions", from: "users u CROSS JOIN sessions s ON s.uid = u.uid", waits: "feed_at",
-			exists: "last_seq > 0 AND uid IN (SELECT uid FROM users)",
-			told:   `s.session_id, s.session_key, s.sid, s.feed_build, s.feed_seq, 0, 0, 0, s.last_seq, 0, 0`,
+			exists:     "last_seq > 0 AND uid IN (SELECT uid FROM users)",
+			checkpoint: `s.session_id, s.session_key, s.sid, s.feed_build, s.feed_seq, 0, 0, 0, s.last_seq, 0, 0`,
 		}
 	}
 }
 
 func (t feedTable) query() string {
-	return `SELECT u.tenant, u.user_id, u.scope_key, ` + t.told + `, ` + t.waits + ` FROM `
+	return `SELECT u.tenant, u.user_id, u.scope_key, ` + t.checkpoint + `, ` + t.waits + ` FROM `
 }
 
 // feed is a feed with the key of its row.
@@ -142,7 +142,7 @@ func (s *feedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate)
 		}
 		f, err := readFeed(c, m.View, m.Session)
 		if memory.IsGone(err) || err == nil && (f.Scope != m.Scope || f.Key != m.Key || build != m.Build) {
-			return store.Contention("the feed is not the one that the view was told of any more")
+			return store.Contention("the feed is not the one that the view has read any more")
 		}
 		if err != nil {
 			return err
@@ -157,18 +157,18 @@ func markFeed(c *conn, f feed, m store.CheckpointUpdate) error {
 	if f.Head == m.Seen {
 		since = nil
 	}
-	told := m.Checkpoint
+	at := m.Checkpoint
 	switch m.View {
 	case memory.ViewVectors:
 		return c.run(`UPDATE users SET vectors_at = ?, vectors_build = ?, vectors_revision = ?, vectors_version = ?, vectors_no = ?
-			WHERE uid = ?`, since, m.Build, told.Revision, told.Version, told.No, f.key)
+			WHERE uid = ?`, since, m.Build, at.Revision, at.Version, at.No, f.key)
 	case memory.ViewMessageVectors:
 		return c.run(`UPDATE users SET turns_at = ?, turns_build = ?, turns_version = ?, turns_no = ? WHERE uid = ?`,
-			since, m.Build, told.Version, told.No, f.key)
+			since, m.Build, at.Version, at.No, f.key)
 	case memory.ViewFacts:
-		return c.run(`UPDATE users SET facts_at = ?, facts_build = ?, facts_revision = ? WHERE uid = ?`, since, m.Build, told.Revision, f.key)
+		return c.run(`UPDATE users SET facts_at = ?, facts_build = ?, facts_revision = ? WHERE uid = ?`, since, m.Build, at.Revision, f.key)
 	case memory.ViewTranscript:
-		return c.run(`UPDATE sessions SET feed_at = ?, feed_build = ?, feed_seq = ? WHERE sid = ?`, since, m.Build, told.Seq, f.key)
+		return c.run(`UPDATE sessions SET feed_at = ?, feed_build = ?, feed_seq = ? WHERE sid = ?`, since, m.Build, at.Seq, f.key)
 	}
 	return fmt.Errorf("no such view: %d", m.View)
 }
@@ -229,13 +229,13 @@ func turnsChanged(c *conn, uid, no, at int64) error {
 }
 
 // turnsCheckpoint returns the checkpoint of the message vectors; zero while their feed is pending.
-func turnsCheckpoint(c *conn, uid int64) (told store.Checkpoint, err error) {
+func turnsCheckpoint(c *conn, uid int64) (at store.Checkpoint, err error) {
 	_, err = c.first(`SELECT v.build, u.turns_build, u.turns_version, u.turns_no
 		FROM users u CROSS JOIN views v WHERE u.uid = ? AND u.turns_at IS NULL AND v.view = ?`, func(r row) error {
-		told = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}}.OfBuild(r.int(0))
+		at = store.Checkpoint{Build: r.int(1), FeedPosition: store.FeedPosition{Version: int(r.int(2)), No: r.int(3)}}.OfBuild(r.int(0))
 		return nil
 	}, uid, int(memory.ViewMessageVectors))
-	return told, err
+	return at, err
 }
 
 // factsChanged makes the feeds of the user's facts and of their vectors pending.

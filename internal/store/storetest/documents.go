@@ -346,14 +346,28 @@ func testAdoptDocuments(t *testing.T, open Open[store.PrimaryStore]) {
 			wantEqual(t, string(got.Value), want)
 		}
 	})
-	t.Run("one that was deleted and put again may come", func(t *testing.T) {
+	t.Run("what was deleted must not come in place of what was put since, and what was put after the deletion may", func(t *testing.T) {
 		s, d := open(t), filed(`{"n": 1}`, "k", "n")
 		mustFile(t, s, filing(alice, d, noon))
 		failing(t)(nil, s.DeleteDocument(t.Context(), docAt(alice, d, minute(5))))
 		mustFile(t, s, filing(alice, d, minute(6)))
-		taken, err := s.AdoptDocuments(t.Context(), adoption(t, s, memory.ConflictOverwritten, exported(`{"n": 2}`, "k", minute(1))))
-		failing(t)(nil, err)
-		wantEqual(t, taken, 1)
+		for value, want := range map[string]struct {
+			put   time.Time
+			taken int
+		}{`{"n": 2}`: {minute(5), 0}, `{"n": 3}`: {minute(7), 1}} {
+			taken, err := s.AdoptDocuments(t.Context(), adoption(t, s, memory.ConflictOverwritten, exported(value, "k", want.put)))
+			failing(t)(nil, err)
+			wantEqual(t, taken, want.taken)
+		}
+	})
+	t.Run("a put whose time is not after the deletion must be after it all the same", func(t *testing.T) {
+		s, d := open(t), filed(`{"n": 1}`, "k", "n")
+		mustFile(t, s, filing(alice, d, noon))
+		failing(t)(nil, s.DeleteDocument(t.Context(), docAt(alice, d, minute(5))))
+		put := mustFile(t, s, filing(alice, d, minute(4)))
+		if !put.UpdateTime.After(minute(5)) {
+			t.Errorf("deleted at %v, put at %v", minute(5), put.UpdateTime)
+		}
 	})
 	t.Run("AdoptDocuments must return CONTENTION for a life that has ended", func(t *testing.T) {
 		s := open(t)

@@ -1,6 +1,7 @@
 package synonyms
 
 import (
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -45,21 +46,21 @@ func TestTable(t *testing.T) {
 	})
 	t.Run("every term is one that the analyzer makes of a word of the vocabulary", func(t *testing.T) {
 		made := vocabularyTerms(t)
-		for term, near := range table.near {
+		for term, near := range table.all() {
 			if !made[term] || slices.ContainsFunc(near, func(w Word) bool { return !made[w.Term] }) {
 				t.Errorf("%q or a neighbour of it is of another analyzer: run tools/semantics", term)
 			}
 		}
 	})
 	t.Run("no term is a stop word or a number", func(t *testing.T) {
-		for term := range table.near {
+		for term := range table.all() {
 			if _, number := languagedata.Cardinal(term); number || len(text.Terms(term)) == 0 || strings.ContainsFunc(term, unicode.IsNumber) {
 				t.Errorf("%q", term)
 			}
 		}
 	})
 	t.Run("neighbours stand best first, at most 30, of cosines from .4 to 1, none twice, none the term itself", func(t *testing.T) {
-		for term, near := range table.near {
+		for term, near := range table.all() {
 			seen := map[string]bool{term: true}
 			for i, w := range near {
 				if w.Cosine < .4 || w.Cosine > 1 || i > 0 && w.Cosine > near[i-1].Cosine || i >= 30 || seen[w.Term] {
@@ -70,7 +71,7 @@ func TestTable(t *testing.T) {
 		}
 	})
 	t.Run("two terms that are each other's neighbours are equally near", func(t *testing.T) {
-		for term, near := range table.near {
+		for term, near := range table.all() {
 			for _, w := range near {
 				if back := table.cosine(w.Term, term); back != 0 && back != w.Cosine {
 					t.Fatalf("%q to %q %.2f, back %.2f", term, w.Term, w.Cosine, back)
@@ -78,9 +79,11 @@ func TestTable(t *testing.T) {
 			}
 		}
 	})
-	t.Run("to look a term up allocates nothing", func(t *testing.T) {
-		if n := testing.AllocsPerRun(100, func() { table.Of("doctor") }); n != 0 {
-			t.Errorf("%v allocations", n)
+	t.Run("to look a term up allocates its words at once, and nothing for an unknown one", func(t *testing.T) {
+		for term, want := range map[string]float64{"doctor": 1, "xyzzyqw": 0} {
+			if n := testing.AllocsPerRun(100, func() { table.Of(term) }); n > want {
+				t.Errorf("%s: %v allocations", term, n)
+			}
 		}
 	})
 	t.Run("the table takes at most 1.2 MB of the binary", func(t *testing.T) {
@@ -114,6 +117,21 @@ func TestDamagedTable(t *testing.T) {
 			}
 		}
 	})
+	t.Run("terms that are not sorted are refused", func(t *testing.T) {
+		if _, err := parse([]string{"physician", "doctor"}, "\x00\x00", ""); err == nil {
+			t.Error("they were read")
+		}
+	})
+}
+
+func (t *Table) all() iter.Seq2[string, []Word] {
+	return func(yield func(string, []Word) bool) {
+		for _, term := range t.terms {
+			if !yield(term, t.Of(term)) {
+				return
+			}
+		}
+	}
 }
 
 // isNear asks as a ranker does, with the terms of both words.

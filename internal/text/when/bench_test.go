@@ -27,14 +27,14 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-func BenchmarkTells(b *testing.B) {
+func BenchmarkMentionsTime(b *testing.B) {
 	for name, message := range map[string]string{
 		"no time": "We went hiking together with the kids and the old dog, and it was lovely up there.",
 		"Korean":  "합창단 친구들이랑 산에 올라갔는데 정말 좋았어.",
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				Tells(message)
+				MentionsTime(message)
 			}
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// calendar answers what fields mean at a time. A date in it is midnight UTC: dates are counted in days, whatever clocks
+// calendar computes what fields mean at a time. A date in it is midnight UTC: dates are counted in days, whatever clocks
 // do, and only at the end become moments of the zone.
 type calendar struct {
 	now   time.Time

@@ -499,7 +499,7 @@ func TestEveryWordOfAGrammarCanBeMatched(t *testing.T) {
 	for i, g := range all {
 		name := strconv.Itoa(i)
 		t.Run(name+" names fields and vocabularies that exist", func(t *testing.T) {
-			for _, f := range slices.Concat(g.forms, g.told, g.beside, g.decoys) {
+			for _, f := range slices.Concat(g.forms, g.inMessages, g.beside, g.decoys) {
 				for _, p := range placeholder.FindAllStringSubmatch(f, -1) {
 					if _, ok := fieldNames[p[1]]; !ok {
 						t.Errorf("%s: no field %s", f, p[1])
@@ -670,7 +670,7 @@ func checkSound(t interface{ Fatalf(string, ...any) }, query string, now time.Ti
 		end = m.End
 	}
 	Asks(query)
-	Tells(query)
+	MentionsTime(query)
 }
 
 func FuzzFind(f *testing.F) {

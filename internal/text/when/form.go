@@ -176,24 +176,24 @@ type vocabularies uint64
 
 // compiledGrammar is how one language, or several that share words, name times.
 type compiledGrammar struct {
-	keys   map[string]vocabularies // those with words of a key
-	forms  []form
-	told   []form // further ways to name a time, in messages only: see ToldIn
-	beside []form // what names a time only beside another one: see joinBeside
-	decoys []form
-	stands func(s string, start, end int) bool // reports whether what was matched is no part of other words
+	keys       map[string]vocabularies // those with words of a key
+	forms      []form
+	inMessages []form // further ways to name a time, in messages only: see MentionsIn
+	beside     []form // what names a time only beside another one: see joinBeside
+	decoys     []form
+	stands     func(s string, start, end int) bool // reports whether what was matched is no part of other words
 }
 
 // grammar is what a language is compiled from. In a form {month} stands for a word of the vocabulary of that name, and
 // {month:capital} for one of the vocabulary capital whose value is a month. A form has no groups of its own.
 type grammar struct {
-	words  map[string]vocabulary
-	around string // of a form: %s is the form
-	forms  []string
-	told   []string // of messages only, where a mistake costs little: "see you thursday"
-	beside []string // parts of a day, and the like, that count only beside a day: "in the small hours"
-	decoys []string // expressions that look like times and are none
-	stands func(s string, start, end int) bool
+	words      map[string]vocabulary
+	around     string // of a form: %s is the form
+	forms      []string
+	inMessages []string // of messages only, where a mistake costs little: "see you thursday"
+	beside     []string // parts of a day, and the like, that count only beside a day: "in the small hours"
+	decoys     []string // expressions that look like times and are none
+	stands     func(s string, start, end int) bool
 }
 
 var placeholder = regexp.MustCompile(`\{([a-z]+)(?::([a-z]+))?\}`)
@@ -210,8 +210,8 @@ func (g grammar) compile() *compiledGrammar {
 	for _, f := range g.forms {
 		l.forms = append(l.forms, g.form(f, bits))
 	}
-	for _, f := range g.told {
-		l.told = append(l.told, g.form(f, bits))
+	for _, f := range g.inMessages {
+		l.inMessages = append(l.inMessages, g.form(f, bits))
 	}
 	for _, f := range g.beside {
 		l.beside = append(l.beside, g.form(f, bits))
@@ -267,7 +267,7 @@ func (l *compiledGrammar) find(out []expression, s string, spots []spot, in kind
 	counts := countsOf(spots)
 	out = l.matchAll(out, l.forms, s, spots, counts)
 	if in == inMessage {
-		out = l.matchAll(out, l.told, s, spots, counts)
+		out = l.matchAll(out, l.inMessages, s, spots, counts)
 	}
 	if found < len(out) {
 		out = joinBeside(out, found, l.matchAll(nil, l.beside, s, spots, counts), s)

@@ -35,7 +35,7 @@ func (c calendar) holiday(y int, r reading) (out stretch, ok bool) {
 		return of(time.December, 24, 26)
 	case christmasEve:
 		return of(time.December, 24, 24)
-	case newYear: // it is mostly told of as the days about it
+	case newYear: // mostly the days about it are meant
 		return c.days(date(y-1, time.December, 31), date(y, time.January, 4)), true
 	case newYearsEve:
 		return of(time.December, 31, 31)

@@ -32,17 +32,17 @@ func grammars() []grammar {
 
 // notVocabularies are the lists of a file of times that hold no words for values.
 var notVocabularies = []languagedata.List{
-	languagedata.TimesGrammar, languagedata.TimesBoundary, languagedata.TimesForms, languagedata.TimesTold, languagedata.TimesBeside, languagedata.TimesDecoys,
+	languagedata.TimesGrammar, languagedata.TimesBoundary, languagedata.TimesForms, languagedata.TimesInMessages, languagedata.TimesBeside, languagedata.TimesDecoys,
 }
 
 // grammarOf is the grammar in a folder with the words of some languages.
 func grammarOf(folder languagedata.Language, of []languagedata.Language) grammar {
 	g := grammar{
-		words:  map[string]vocabulary{},
-		forms:  folder.Lines(languagedata.TimesForms),
-		told:   folder.Lines(languagedata.TimesTold),
-		beside: folder.Lines(languagedata.TimesBeside),
-		decoys: folder.Lines(languagedata.TimesDecoys),
+		words:      map[string]vocabulary{},
+		forms:      folder.Lines(languagedata.TimesForms),
+		inMessages: folder.Lines(languagedata.TimesInMessages),
+		beside:     folder.Lines(languagedata.TimesBeside),
+		decoys:     folder.Lines(languagedata.TimesDecoys),
 	}
 	switch boundary := strings.Join(folder.Words(languagedata.TimesBoundary), " "); boundary {
 	case "blanks":

@@ -35,7 +35,7 @@ type Relative struct {
 	Start, End int // bytes of the words that name it
 }
 
-// RelativeAt returns those of the times that At answers which a reader could not tell without knowing when the words were
+// RelativeAt returns those of the times that At returns which a reader could not place without knowing when the words were
 // said, and which are as exact as their grain: neither "in May" nor "a few days ago", "the past two weeks" or "three hours ago".
 func (e Expressions) RelativeAt(said time.Time) []Relative {
 	if e.None() {

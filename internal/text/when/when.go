@@ -1,5 +1,5 @@
 // Package when reads the times that words name, in English, Korean, Japanese, Chinese and Spanish, without a model. It is
-// pure: equal words at an equal time give equal answers.
+// pure: equal words at an equal time have equal results.
 //
 // A language is a list of forms, such as "{count} {unit} {ago}", over lists of words. All languages share one meaning of
 // their fields, so that a language can be added, and read, without knowing calendars.
@@ -23,7 +23,7 @@ type Mention struct {
 	// NextFrom and NextTo are what the words mean when they are of a time to come, of words that leave that open: "on
 	// Friday", "the 8th", "in May". Zero elsewhere.
 	NextFrom, NextTo time.Time
-	// Bounds says that the words only tell where something begins or ends, as in "since May" and "before March 8".
+	// Bounds says that the words only say where something begins or ends, as in "since May" and "before March 8".
 	// Of a part of a day they never do: "yesterday before noon" is a time of its own.
 	Bounds bool
 }
@@ -52,7 +52,7 @@ type Expressions struct {
 	found []expression
 }
 
-// Read looks for the expressions that Find answers. It costs nearly nothing where there are none, so that a caller may
+// Read looks for the expressions that Find returns. It costs nearly nothing where there are none, so that a caller may
 // look up the zone and the time for At afterwards.
 func Read(query string) Expressions { return readIn(inQuery, query) }
 
@@ -79,7 +79,7 @@ func readIn(in kindOfText, query string) Expressions {
 	return e
 }
 
-// None reports whether At answers nothing at any time.
+// None reports whether At returns nothing at any time.
 func (e Expressions) None() bool { return len(e.found) == 0 }
 
 // At returns which stretches of time the expressions mean at a time: see Find.

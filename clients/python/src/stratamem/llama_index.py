@@ -67,15 +67,15 @@ class StrataMemory(BaseMemory):
         return _with(await client.recall(self.user_id, self.session_id, input or "", beside=said, summary=True), _read_all(said))
 
     def get_all(self) -> list[ChatMessage]:
-        """All messages of the session, without what is known besides."""
+        """All messages that the session shows, without what is known besides."""
         try:
-            return _read_all(list(self._sync().messages(self.user_id, self.session_id, include_original=True)))
+            return _read_all(list(self._sync().messages(self.user_id, self.session_id, visible_only=True, include_original=True)))
         except NotFound:
             return []
 
     async def aget_all(self) -> list[ChatMessage]:
         try:
-            stored = self._loops.client().messages(self.user_id, self.session_id, include_original=True)
+            stored = self._loops.client().messages(self.user_id, self.session_id, visible_only=True, include_original=True)
             return _read_all([m async for m in stored])
         except NotFound:
             return []
@@ -98,13 +98,15 @@ class StrataMemory(BaseMemory):
             await self._loops.client().record(self.user_id, self.session_id, said)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Erases what the session holds, and records the messages."""
-        self.reset()
-        self.put_messages(messages)
+        """Puts the messages in the place of what the session shows, in one step. Those that both begin with stay, and are not learnt
+        from again."""
+        with contextlib.suppress(NotFound):  # there is nothing to erase for an empty list
+            self._sync().memory.ReplaceMessages(self._replacement(messages))
 
     async def aset(self, messages: list[ChatMessage]) -> None:
-        await self.areset()
-        await self.aput_messages(messages)
+        client = self._loops.client()
+        with contextlib.suppress(NotFound):
+            await client.memory.ReplaceMessages(self._replacement(messages))
 
     def reset(self) -> None:
         """Erases the messages of the session, and the facts that only they taught."""
@@ -115,6 +117,9 @@ class StrataMemory(BaseMemory):
         client = self._loops.client()
         with contextlib.suppress(NotFound):
             await client.memory.DeleteMessages(v1.DeleteMessagesRequest(user_id=self.user_id, session_id=self.session_id, all=True))
+
+    def _replacement(self, said: list[ChatMessage]) -> v1.ReplaceMessagesRequest:
+        return v1.ReplaceMessagesRequest(user_id=self.user_id, session_id=self.session_id, messages=_written(said))
 
     def _sync(self) -> Client:
         if not isinstance(self._client, Client):

@@ -36,7 +36,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "config.%s is set by the chart: see values.yaml" $key) }}
 {{- end }}
 {{- end }}
-{{- range $key := list "chat-api-key" "embedding-api-key" "rerank-api-key" "milvus-password" "elasticsearch-password" "elasticsearch-api-key" }}
+{{- range $key := list "chat-api-key" "embedding-api-key" "rerank-api-key" "milvus-password" "milvus-token" "elasticsearch-password" "elasticsearch-api-key" }}
 {{- if hasKey $.Values.config $key }}
 {{- fail (printf "config.%s is a secret and would stand in a ConfigMap: name a secret with %s in envFromSecrets" $key (printf "STRATA_%s" ($key | upper | replace "-" "_"))) }}
 {{- end }}

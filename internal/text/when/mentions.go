@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Checkpoint is what the words of a message say of times, packed. It leaves open when, and in which zone, the words were said, so
+// Mentions is what the words of a message say of times, packed. It leaves open when, and in which zone, the words were said, so
 // that it can be kept with a message whose zone may change. It is stored: whoever changes what it consists of, or the order
-// of fields, must change text.AnalyzerID too. The zero Checkpoint tells of no time.
-type Checkpoint []byte
+// of fields, must change text.AnalyzerID too. The zero Mentions has none.
+type Mentions []byte
 
-// maxTold is how many expressions of a message are kept: those after them are seldom what the message is about.
-const maxTold = 8
+// maxMentions is how many expressions of a message are kept: those after them are seldom what the message is about.
+const maxMentions = 8
 
-// ToldIn returns what the beginning of a message, MaxBytes of it, tells of days, weeks, months and seasons: neither of whole
+// MentionsIn returns what the beginning of a message, MaxBytes of it, says of days, weeks, months and seasons: neither of whole
 // years nor of the hours before now.
-func ToldIn(message string) Checkpoint {
+func MentionsIn(message string) Mentions {
 	e := readIn(inMessage, message)
 	if e.None() {
 		return nil
@@ -25,10 +25,10 @@ func ToldIn(message string) Checkpoint {
 	for i := range e.found {
 		all[i] = candidate{start: e.found[i].start, end: e.found[i].end, decoy: e.found[i].decoy, no: i}
 	}
-	var out Checkpoint
+	var out Mentions
 	kept := 0
 	for _, c := range longest(all) {
-		if r := &e.found[c.no].reading; !c.decoy && r.tells() && kept < maxTold {
+		if r := &e.found[c.no].reading; !c.decoy && r.saysWhen() && kept < maxMentions {
 			out = r.pack(out)
 			kept++
 		}
@@ -36,8 +36,8 @@ func ToldIn(message string) Checkpoint {
 	return out
 }
 
-// tells reports whether a reading says of a message's time what other words could not.
-func (r *reading) tells() bool {
+// saysWhen reports whether a reading says of a message's time what other words could not.
+func (r *reading) saysWhen() bool {
 	switch {
 	case r.has(rolling):
 		return false
@@ -52,7 +52,7 @@ func (r *reading) tells() bool {
 }
 
 // pack appends how many fields there are, and each with its value.
-func (r *reading) pack(to Checkpoint) Checkpoint {
+func (r *reading) pack(to Mentions) Mentions {
 	n := 0
 	for f := range fields {
 		if r.has(f) {
@@ -69,7 +69,7 @@ func (r *reading) pack(to Checkpoint) Checkpoint {
 }
 
 // unpack takes the first reading; ok is false at the end, and where the data is damaged.
-func (t Checkpoint) unpack() (r reading, rest Checkpoint, ok bool) {
+func (t Mentions) unpack() (r reading, rest Mentions, ok bool) {
 	if len(t) == 0 {
 		return r, nil, false
 	}
@@ -79,7 +79,7 @@ func (t Checkpoint) unpack() (r reading, rest Checkpoint, ok bool) {
 			return r, nil, false
 		}
 		v, size := binary.Varint(t[1:])
-		if size <= 0 || v > maxToldValue || v < -maxToldValue {
+		if size <= 0 || v > maxMentionValue || v < -maxMentionValue {
 			return r, nil, false
 		}
 		r.is[t[0]], r.values[t[0]] = true, int(v)
@@ -88,8 +88,8 @@ func (t Checkpoint) unpack() (r reading, rest Checkpoint, ok bool) {
 	return r, t, r.sound()
 }
 
-// maxToldValue is more than any field's value is.
-const maxToldValue = 10_000
+// maxMentionValue is more than any field's value is.
+const maxMentionValue = 10_000
 
 // sound reports whether the values that choose from a list are of it.
 func (r *reading) sound() bool {
@@ -100,10 +100,10 @@ func (r *reading) sound() bool {
 // Stretch is a time from From to before To.
 type Stretch struct{ From, To time.Time }
 
-// At appends the stretches of time that are told of, when the words were said at a time, in its zone. Words that leave open
+// At appends the stretches of time that are mentioned, when the words were said at a time, in its zone. Words that leave open
 // whether they are of the past, as "on Friday", give both stretches. Near the time at which it was said the calendar is
 // asked only for what may lie between from and to.
-func (t Checkpoint) At(out []Stretch, said, from, to time.Time) []Stretch {
+func (t Mentions) At(out []Stretch, said, from, to time.Time) []Stretch {
 	var c calendar
 	for r, rest, ok := t.unpack(); ok; r, rest, ok = rest.unpack() {
 		if reach, bounded := r.reach(); bounded && (said.Add(reach).Before(from) || said.Add(-reach).After(to)) {

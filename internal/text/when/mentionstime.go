@@ -11,18 +11,18 @@ import (
 	"github.com/stratamem/strata/internal/languagedata"
 )
 
-// tellingWords are what a message that names a time has one of: words, and of scripts that do not set words apart the parts of
+// timeWords are what a message that names a time has one of: words, and of scripts that do not set words apart the parts of
 // words by their first character.
-var tellingWords = sync.OnceValue(func() (l struct {
+var timeWords = sync.OnceValue(func() (l struct {
 	words, afterThis, this languagedata.Set
 	parts                  map[rune][]string
-	counters               map[rune]struct{} // what makes a number before it tell a time: 3월, 八日
+	counters               map[rune]struct{} // what makes a number before it a time: 3월, 八日
 },
 ) {
-	l.words = languagedata.SetOf(languagedata.AllWords(languagedata.TellsTime))
-	l.afterThis = languagedata.SetOf(languagedata.AllWords(languagedata.TellsTimeAfterThis))
+	l.words = languagedata.SetOf(languagedata.AllWords(languagedata.NamesTime))
+	l.afterThis = languagedata.SetOf(languagedata.AllWords(languagedata.TimeWordsAfterThis))
 	l.this = languagedata.SetOf(languagedata.AllWords(languagedata.This))
-	l.parts = byFirst(languagedata.AllWords(languagedata.TellsTimeParts))
+	l.parts = byFirst(languagedata.AllWords(languagedata.TimeWordParts))
 	l.counters = map[rune]struct{}{}
 	for _, of := range languagedata.All() {
 		maps.Copy(l.counters, of.Letters(languagedata.TimeCounters))
@@ -40,25 +40,25 @@ func byFirst(parts []string) map[rune][]string {
 	return out
 }
 
-// Tells reports whether a message names a time, however vaguely: "yesterday", "last", "recently", "2023", 지난, 先週. An
+// MentionsTime reports whether a message names a time, however vaguely: "yesterday", "last", "recently", "2023", 지난, 先週. An
 // answer to a question for a time is mostly in such a message.
-func Tells(message string) bool {
+func MentionsTime(message string) bool {
 	if !norm.NFKC.IsNormalString(message) {
 		message = norm.NFKC.String(message)
 	}
-	return wordsTell(message) || hasPart(message, tellingWords().parts) || countsTime(message)
+	return hasTimeWord(message) || hasPart(message, timeWords().parts) || countsTime(message)
 }
 
-func wordsTell(message string) bool {
-	tells, afterThis := tellingWords(), false
+func hasTimeWord(message string) bool {
+	l, afterThis := timeWords(), false
 	for _, w := range words(message) {
-		if _, ok := tells.words[string(w)]; ok || isYear(w) {
+		if _, ok := l.words[string(w)]; ok || isYear(w) {
 			return true
 		}
-		if _, ok := tells.afterThis[string(w)]; ok && afterThis {
+		if _, ok := l.afterThis[string(w)]; ok && afterThis {
 			return true
 		}
-		_, afterThis = tells.this[string(w)]
+		_, afterThis = l.this[string(w)]
 	}
 	return false
 }
@@ -90,7 +90,7 @@ func hasPart(s string, parts map[rune][]string) bool {
 
 // countsTime reports whether a number stands before a counter of times.
 func countsTime(message string) bool {
-	counters, last := tellingWords().counters, rune(0)
+	counters, last := timeWords().counters, rune(0)
 	for _, r := range message {
 		if r >= firstUnspaced && (isDigit(last) || isHanNumeral(last)) {
 			if _, ok := counters[r]; ok {

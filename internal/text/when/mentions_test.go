@@ -25,35 +25,35 @@ func TestAMessageTellsOfTimesAsSeenFromWhenItWasSaid(t *testing.T) {
 	} {
 		t.Run(words, func(t *testing.T) {
 			from, to := at(t, want[0], zone), at(t, want[1], zone)
-			told := ToldIn(words).At(nil, said, from, to)
-			for _, s := range told {
+			got := MentionsIn(words).At(nil, said, from, to)
+			for _, s := range got {
 				if s.From.Equal(from) && s.To.Equal(to) {
 					return
 				}
 			}
-			t.Errorf("%q tells of %v, want %s to %s", words, told, want[0], want[1])
+			t.Errorf("%q mentions %v, want %s to %s", words, got, want[0], want[1])
 		})
 	}
 	t.Run("words without a time tell of none", func(t *testing.T) {
 		for _, words := range []string{"", "we had soup", "I have 3 days", "every Monday", "el 31 por ciento"} {
-			if told := ToldIn(words); told != nil {
-				t.Errorf("%q tells of %v", words, told.At(nil, said, said.AddDate(-9, 0, 0), said.AddDate(9, 0, 0)))
+			if got := MentionsIn(words); got != nil {
+				t.Errorf("%q mentions %v", words, got.At(nil, said, said.AddDate(-9, 0, 0), said.AddDate(9, 0, 0)))
 			}
 		}
 	})
-	t.Run("damaged data tells of no time, whatever it is", func(t *testing.T) {
-		whole := ToldIn("on the night of March 8, last week, two days ago and on Friday")
+	t.Run("damaged data mentions no time, whatever it is", func(t *testing.T) {
+		whole := MentionsIn("on the night of March 8, last week, two days ago and on Friday")
 		for cut := range whole {
 			for _, b := range []byte{0, 1, 0x7f, 0xff} {
-				damaged := append(append(Checkpoint{}, whole[:cut]...), b)
+				damaged := append(append(Mentions{}, whole[:cut]...), b)
 				damaged.At(nil, said, said.AddDate(-200, 0, 0), said)
 			}
 		}
 	})
 	t.Run("what cannot lie in the time that is asked for costs no calendar", func(t *testing.T) {
 		far := said.AddDate(1, 0, 0)
-		if told := ToldIn("we met yesterday").At(nil, said, far, far.Add(time.Hour)); len(told) > 0 {
-			t.Errorf("told of %v", told)
+		if got := MentionsIn("we met yesterday").At(nil, said, far, far.Add(time.Hour)); len(got) > 0 {
+			t.Errorf("mentions %v", got)
 		}
 	})
 }
