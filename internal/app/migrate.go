@@ -27,7 +27,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 		return done, err
 	}
 	if cfg.MilvusAddress != "" {
-		o, err := milvusOptions(cfg)
+		o, err := milvusOptions(cfg, log)
 		if err != nil {
 			return done, err
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/stratamem/strata/internal/milvusindex"
 )
 
 // DefaultData is the data file where nothing names another.
@@ -51,8 +53,36 @@ func (c Config) checkMilvus(fs *faults) {
 	} else if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
 		fs.add("milvus-address", "%q is not an address: write host:port, such as 127.0.0.1:19530", c.MilvusAddress)
 	}
+	within(fs, "milvus-partitions", c.MilvusPartitions, 1, 1024)
+	c.checkMilvusIndex(fs)
 	c.checkMilvusCredentials(fs)
 	c.checkMilvusTLS(fs)
+}
+
+func (c Config) checkMilvusIndex(fs *faults) {
+	if c.MilvusAddress == "" {
+		needs(fs, "milvus-index", c.MilvusIndex, milvusindex.Flat, "milvus-address")
+	}
+	built, err := milvusindex.Default(c.MilvusIndex).WithBuild(c.MilvusIndexParams)
+	if err != nil {
+		fs.add("milvus-index-params", "%v", err)
+		return
+	}
+	if _, err = built.WithSearch(c.MilvusSearchParams); err != nil {
+		fs.add("milvus-search-params", "%v", err)
+	}
+}
+
+// VectorIndex is the index that Milvus is asked for. The settings must have been checked.
+func (c Config) VectorIndex() milvusindex.Index {
+	x, err := milvusindex.Default(c.MilvusIndex).WithBuild(c.MilvusIndexParams)
+	if err == nil {
+		x, err = x.WithSearch(c.MilvusSearchParams)
+	}
+	if err != nil {
+		panic("config: settings of milvus-index that were not checked: " + err.Error())
+	}
+	return x
 }
 
 func (c Config) checkMilvusCredentials(fs *faults) {
