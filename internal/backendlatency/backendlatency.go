@@ -48,7 +48,9 @@ type Idler interface {
 type idlerKey struct{}
 
 // Notify returns a context of whose waits the Idler is notified.
-func Notify(ctx context.Context, i Idler) context.Context { return context.WithValue(ctx, idlerKey{}, i) }
+func Notify(ctx context.Context, i Idler) context.Context {
+	return context.WithValue(ctx, idlerKey{}, i)
+}
 
 // Idle marks the beginning of a wait for something in this process, such as the disk or background work: no clock adds it up. The
 // function that it returns marks its end, once.
