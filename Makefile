@@ -18,6 +18,7 @@ NEIGHBOURS ?= 100000
 MESSAGES   ?= 500000
 REQUESTS   ?= 10000
 MONGO_CYCLES ?= 20
+LOAD       ?= 2m
 BENCH_ARGS ?=
 EVAL_ARGS  ?=
 IMAGE      ?= strata
@@ -28,7 +29,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -103,6 +104,9 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @
 lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
 	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
+lint-mcp: build ## the MCP Inspector's checks, over stdin and over HTTP; wants Node.js
+	STRATA_BINARY=$(abspath $(BIN)/strata) tools/mcp/check.sh
+
 generate: ## the Go code of proto/, into api/, the page of settings, the assembly of inner products, and the licences of what is linked
 	$(BUF) generate --template proto/buf.gen.yaml
 	go run -C tools/gen ./openapi ../../proto/openapi.examples.yaml <api/openapi.yaml >api/openapi.new
@@ -160,6 +164,12 @@ bench-idle: tools ## an idle server's memory; whether the binary is static
 
 bench-overload: tools ## calls that cost most, 64 at once, beside Record and small contexts: memory, answers, delay
 	$(BIN)/strata-bench overload -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench-load: tools ## users by Zipf call one file for LOAD (2m) at a fixed rate: flat times, memory and file, nothing lost; BENCH_ARGS=-users=... -messages=... for its size
+	$(BIN)/strata-bench load -binary=$(BIN)/strata -duration=$(LOAD) $(BENCH_ARGS)
+
+bench-sharding: tools ## where a billion messages would lie on many shards, by the real keys; reckoned in half a minute
+	$(BIN)/strata-bench sharding $(BENCH_ARGS)
 
 # The figures of the distributed tiers want the three servers: see backends-up.
 TIERS = file="$$(tools/backends/backends.sh file)"; given="$$(export -p | grep -E ' STRATA_TEST_[A-Z_]+=' || true)"; if [ -f "$$file" ]; then . "$$file"; fi; eval "$$given";
@@ -220,10 +230,11 @@ proof-crash: ## 300 kills under load and 12 at every point of background work, 3
 	$(MAKE) bench-conflict REPLAYS=300
 	$(MAKE) bench-outage LENGTH=10m
 
-proof-load: ## the costliest calls for two minutes, 100,000 hostile requests at each way in, one user of 500,000 messages
+proof-load: ## the costliest calls for two minutes, 100,000 hostile requests at each way in, one user of 500,000 messages, a mixed load for half an hour
 	$(MAKE) bench-overload BENCH_ARGS=-duration=2m
 	$(MAKE) bench-hostile REQUESTS=100000
 	$(MAKE) bench-large
+	$(MAKE) bench-load LOAD=30m
 
 proof-properties: ## 10,000 cases of each property, 100,000 histories with policies, drawn anew each time
 	$(MAKE) property HISTORIES=100000 SEED=0
@@ -284,6 +295,7 @@ test-integration: ## the tests that want the three servers; see backends-up
 	@$(TIERS) export RAPID_SEED=$(SEED); if command -v "$$(go env CC)" >/dev/null; then export CGO_ENABLED=1; race=-race; else \
 			echo "NOTICE: no C compiler ($$(go env CC)): the tests run without the race detector"; race=; fi; \
 		go test $$race -vet=off $(TOGETHER) -count=1 -timeout=20m ./internal/store/mongostore ./internal/store/milvusstore ./internal/store/elasticstore; \
+		go test -C bench -count=1 ./internal/sharding; \
 		go test $(TOGETHER) -count=1 -timeout=$(INTEGRATION_TIMEOUT) $(INTEGRATION_ARGS) $(OVER_SERVERS)
 
 test-containers: ## compose up, the main job, down, and the tests of integration/, in a Docker engine; builds stand-in images where none can be pulled

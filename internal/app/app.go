@@ -41,6 +41,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // Options are what an App needs beside its configuration.
@@ -106,6 +107,7 @@ type App struct {
 	listener     net.Listener
 	metrics      *telemetry.Server // nil when off
 	recorder     *telemetry.Recorder
+	trend        *console.Trend // nil without a console
 }
 
 // checkEvery is how often the store's health is looked at.
@@ -218,8 +220,10 @@ func (a *App) newHTTP(api server.Entrance) (http.Handler, error) {
 	}
 	var pages *httpapi.Console
 	if a.cfg.Console {
+		a.trend = console.NewTrend(a.measured, time.Now)
 		pages = &httpapi.Console{
 			Secret: a.secret, Now: time.Now, Profiles: slices.Sorted(maps.Keys(a.cfg.Profiles)), MayCall: api.MayCall, Measured: a.measured,
+			Trend: a.trend,
 		}
 	}
 	return httpapi.New(httpapi.Options{
@@ -243,6 +247,10 @@ func (a *App) measured() ([]console.Measure, error) {
 		}
 	}
 	return all, nil
+}
+
+func (a *App) noteFailed(ctx context.Context, f worker.Failure) {
+	a.log.WarnContext(ctx, "the console's curves miss a note: it is tried again", "error", f.Err, "again", f.Again)
 }
 
 // longestWait is how long a call waits to be admitted: callers learn soon that they should come later.
@@ -581,6 +589,9 @@ func (a *App) Run(ctx context.Context) error {
 	if a.audit != nil {
 		loops = append(loops, a.audit.Run)
 	}
+	if a.trend != nil {
+		loops = append(loops, worker.NewLoop(worker.LoopOptions{Work: a.trend.Note, Failed: a.noteFailed}).Run)
+	}
 	for _, loop := range loops {
 		g.Go(func() error { return a.keep(ctx, loop) })
 	}
@@ -653,23 +664,17 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// watch keeps the health answer true.
+// watch keeps the server's health what the primary store's is.
 func (a *App) watch(ctx context.Context) error {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		err := safegroup.Contain(func() error { return a.store.Check(ctx) })
-		if ctx.Err() != nil {
-			return nil
+	check := func(ctx context.Context) error {
+		err := a.store.Check(ctx)
+		if err == nil {
+			a.server.SetHealthy(true)
 		}
-		if err != nil {
-			a.log.Error("the store cannot serve", "error", err, "reason", memory.ReasonOf(err))
-		}
-		a.server.SetHealthy(err == nil)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		return err
 	}
+	return worker.NewPeriodic(checkEvery, check, func(_ context.Context, f worker.Failure) {
+		a.log.Error("the store cannot serve", "error", f.Err, "reason", memory.ReasonOf(f.Err))
+		a.server.SetHealthy(false)
+	}).Run(ctx)
 }

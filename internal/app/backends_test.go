@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
@@ -49,7 +50,7 @@ func onCorner(t *testing.T, corner backendtest.Backends, change func(*config.Con
 	t.Helper()
 	r := &rig{corner: corner}
 	r.harness = startOn(t, filepath.Join(t.TempDir(), "unused.db"), func(c *config.Config) {
-		c.MongoDBURI, c.MongoDBDatabase = config.Secret(corner.MongoDB), corner.Name
+		c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
 		c.MilvusAddress, c.MilvusPrefix = corner.Milvus, corner.Name
 		c.ElasticsearchURL, c.ElasticsearchPrefix = corner.Elasticsearch, corner.Name
 		c.MetricsListen = "127.0.0.1:0"

@@ -38,6 +38,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
@@ -325,7 +326,7 @@ func (m *matrix) serve(t *testing.T) {
 		c.ChatTimeout, c.Workers, c.ChatConcurrency = time.Hour, 256, 256 // questions in flight are withheld for as long as it takes
 		c.ViewDeadline, c.EmbeddingDeadline = 10*time.Second, 10*time.Second
 		if m.set != embedded {
-			c.MongoDBURI, c.MongoDBDatabase = config.Secret(m.corner.MongoDB), m.corner.Name
+			c.MongoDBURI, c.MongoDBDatabase = secret.New(m.corner.MongoDB), m.corner.Name
 		}
 		if m.set == onThree {
 			c.MilvusAddress, c.MilvusPrefix = m.corner.Milvus, m.corner.Name
@@ -1014,7 +1015,7 @@ func (m *matrix) bytes(t *testing.T, all []*told) {
 	}
 }
 
-// stored is all that the primary store holds, by the name of a file or of a collection.
+// stored is all that the primary store holds, by the name of a file or of a collection, and all documents of Elasticsearch.
 func (m *matrix) stored(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -1025,6 +1026,9 @@ func (m *matrix) stored(t *testing.T) map[string][]byte {
 		return out
 	}
 	m.eachRow(t, func(collection string, row bson.Raw) { out[collection] = append(out[collection], row...) })
+	if m.set == onThree {
+		out["Elasticsearch"] = documentsIn(t, m.corner.Elasticsearch, m.corner.Name)
+	}
 	return out
 }
 

@@ -223,6 +223,18 @@ func TestMemoryForModelsOverMCP(t *testing.T) {
 			t.Errorf("all tools (-want +got):\n%s", diff)
 		}
 	})
+	t.Run("schemas have one type for each value, as clients of every model take them", func(t *testing.T) {
+		tools, err := h.mustMCP(t, withHeaders{"Strata-User": "ada"}).ListTools(t.Context(), nil)
+		if err != nil || len(tools.Tools) != 7 {
+			t.Fatalf("%v, %v", tools, err)
+		}
+		for _, tool := range tools.Tools {
+			schemas, err := json.Marshal([]any{tool.InputSchema, tool.OutputSchema})
+			if err != nil || strings.Contains(string(schemas), `"type":[`) {
+				t.Errorf("%s: %s, %v", tool.Name, schemas, err)
+			}
+		}
+	})
 	t.Run("a connection that names no user is refused", func(t *testing.T) {
 		if _, err := h.overMCP(t, withHeaders{}); err == nil {
 			t.Error("it was let in")

@@ -27,7 +27,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 		return done, err
 	}
 	if cfg.MilvusAddress != "" {
-		o, err := milvusOptions(cfg)
+		o, err := milvusOptions(cfg, log)
 		if err != nil {
 			return done, err
 		}
@@ -54,7 +54,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 }
 
 func truthOf(cfg config.Config) Migrated {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		return Migrated{"SQLite", cfg.Data}
 	}
 	return Migrated{"MongoDB", "database " + cfg.MongoDBDatabase}

@@ -20,6 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/rerank"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
 )
@@ -100,13 +101,13 @@ func (m *models) chat(model string) (llm.Chat, error) {
 // chatEndpoint is where a chat model is.
 type chatEndpoint struct {
 	model, baseURL string
-	key            config.Secret
+	key            secret.Text
 }
 
 // chatAt opens a chat model. Its circuit and its bound of calls at once are its own.
 func (m *models) chatAt(e chatEndpoint) (_ llm.Chat, closeChat func(), _ error) {
 	chat, err := openai.New(openai.Options{Model: e.model, Endpoint: openai.Endpoint{
-		BaseURL: e.baseURL, Key: openai.NewKey(e.key.Reveal()), Timeout: m.cfg.ChatTimeout,
+		BaseURL: e.baseURL, Key: e.key, Timeout: m.cfg.ChatTimeout,
 	}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open chat model %s: %w", e.model, err)
@@ -141,7 +142,7 @@ func (m *models) embedder(ctx context.Context, model indexing.EmbeddingModel) (e
 // remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
 func (m *models) remote(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
 	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
-		BaseURL: m.cfg.EmbeddingBaseURL, Key: openai.NewKey(m.cfg.EmbeddingAPIKey.Reveal()), Timeout: m.cfg.EmbeddingTimeout,
+		BaseURL: m.cfg.EmbeddingBaseURL, Key: m.cfg.EmbeddingAPIKey, Timeout: m.cfg.EmbeddingTimeout,
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("open embedding model %s: %w", model.Name, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -81,7 +82,7 @@ func newOutage(t *testing.T, fault backendtest.Fault, down ...backendName) *outa
 		o.breaks(t, name, fault)
 	}
 	o.harness = startWith(t, filepath.Join(t.TempDir(), "unused.db"), o.between(), func(c *config.Config) {
-		c.MongoDBURI, c.MongoDBDatabase = config.Secret(o.proxies[theTruth].In(corner.MongoDB)), corner.Name
+		c.MongoDBURI, c.MongoDBDatabase = secret.New(o.proxies[theTruth].In(corner.MongoDB)), corner.Name
 		c.MilvusAddress, c.MilvusPrefix = o.proxies[theVectors].Addr(), corner.Name
 		c.ElasticsearchURL, c.ElasticsearchPrefix = o.proxies[theTexts].In(corner.Elasticsearch), corner.Name
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = o.proxies[theChat].In(model.URL()), "scripted", "scripted"

@@ -23,6 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
 
@@ -122,7 +123,7 @@ func TestVectorsTravelWithAUser(t *testing.T) {
 			h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
 				c.EmbeddingBaseURL, c.EmbeddingModel = endpoint.URL(), "scripted"
 				if set != embedded {
-					c.MongoDBURI, c.MongoDBDatabase = config.Secret(corner.MongoDB), corner.Name
+					c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
 				}
 				if set == onThree {
 					c.MilvusAddress, c.MilvusPrefix = corner.Milvus, corner.Name

@@ -16,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
 
@@ -33,7 +34,7 @@ func replicas(t *testing.T, n int) []*harness {
 	var all []*harness
 	for range n {
 		all = append(all, startOn(t, filepath.Join(t.TempDir(), "unused.db"), func(c *config.Config) {
-			c.MongoDBURI, c.MongoDBDatabase = config.Secret(corner.MongoDB), corner.Name
+			c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
 			c.ChatBaseURL, c.ExtractionModel, c.SummaryModel = model.URL(), "scripted", "scripted"
 		}))
 	}

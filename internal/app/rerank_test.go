@@ -15,6 +15,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // reranker is an endpoint that prefers the documents it is sent last, and keeps what it was sent. broken has it answer
@@ -72,7 +73,7 @@ func (r *reranker) seen() (model, key string, documents []string) {
 func TestARerankerOrdersMessagesOfTheRealServer(t *testing.T) {
 	endpoint := newReranker(t)
 	h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
-		c.RerankBaseURL, c.RerankModel, c.RerankAPIKey = endpoint.URL+"/v2", "scripted", "canary-key"
+		c.RerankBaseURL, c.RerankModel, c.RerankAPIKey = endpoint.URL+"/v2", "scripted", secret.New("canary-key")
 		c.RerankDeadline, c.MetricsListen = 10*time.Second, "127.0.0.1:0" // what it answers is looked at, so it is waited for
 	})
 	h.record(t, "one", user("a", "Roses, roses, nothing but roses."))

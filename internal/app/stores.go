@@ -64,7 +64,7 @@ func (s *stores) wrap(o Options) {
 }
 
 func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
 		if err != nil {
 			return fmt.Errorf("open the data file: %w", err)
@@ -96,7 +96,7 @@ func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongo
 
 func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	if cfg.MilvusAddress != "" {
-		o, err := milvusOptions(cfg)
+		o, err := milvusOptions(cfg, log)
 		if err != nil {
 			return err
 		}
@@ -120,10 +120,11 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 }
 
 // milvusOptions reads the certificates that the settings name.
-func milvusOptions(cfg config.Config) (milvusstore.Options, error) {
+func milvusOptions(cfg config.Config, log *slog.Logger) (milvusstore.Options, error) {
 	o := milvusstore.Options{
 		Address: cfg.MilvusAddress, Prefix: cfg.MilvusPrefix, Database: cfg.MilvusDatabase,
 		Username: cfg.MilvusUsername, Password: cfg.MilvusPassword.Reveal(), Token: cfg.MilvusToken.Reveal(),
+		Index: cfg.VectorIndex(), Partitions: cfg.MilvusPartitions, Log: log,
 	}
 	if !cfg.MilvusTLS {
 		return o, nil
@@ -142,6 +143,7 @@ func elasticOptions(cfg config.Config) elasticstore.Options {
 	return elasticstore.Options{
 		URL: cfg.ElasticsearchURL, Prefix: cfg.ElasticsearchPrefix, Username: cfg.ElasticsearchUsername,
 		Password: cfg.ElasticsearchPassword.Reveal(), APIKey: cfg.ElasticsearchAPIKey.Reveal(), Shards: cfg.ElasticsearchShards,
+		Content: cfg.ElasticsearchContent,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -38,7 +39,7 @@ type tenantModels struct {
 // ownModels are opened models of a tenant.
 type ownModels struct {
 	of         store.TenantModels
-	key        config.Secret
+	key        secret.Text
 	summarizer jobrunner.Summarizer
 	extractor  jobrunner.Extractor
 	compact    service.CompactModel // nil for the built-in summariser
@@ -123,7 +124,7 @@ func (t *tenantModels) close() {
 }
 
 // make opens models, each behind a circuit and a bound of calls at once of its own.
-func (t *tenantModels) make(m store.TenantModels, key config.Secret) (*ownModels, error) {
+func (t *tenantModels) make(m store.TenantModels, key secret.Text) (*ownModels, error) {
 	out := &ownModels{of: m, key: key, summarizer: builtin.Summarizer{}, extractor: builtin.Extractor{}}
 	var closers []func()
 	out.close = func() {
@@ -205,23 +206,23 @@ func (t *tenantModels) hosts() []string {
 const maxKeyBytes = 64 << 10
 
 // key reads the key of the models. The server's goes to the server's endpoint alone.
-func (t *tenantModels) key(m store.TenantModels) (config.Secret, error) {
+func (t *tenantModels) key(m store.TenantModels) (secret.Text, error) {
 	const field = "tenant.models.chat_key"
 	switch {
 	case m.Key == "" && m.BaseURL == "":
 		return t.cfg.ChatAPIKey, nil
 	case m.Key == "":
-		return "", nil
+		return secret.Text{}, nil
 	case t.cfg.TenantKeys == "":
-		return "", memory.InvalidField(field, "names a key, and the server has no folder of keys: set tenant-keys")
+		return secret.Text{}, memory.InvalidField(field, "names a key, and the server has no folder of keys: set tenant-keys")
 	case strings.ContainsAny(m.Key, `/\`) || strings.HasPrefix(m.Key, "."):
-		return "", memory.InvalidField(field, `must be the name of a file without / and \, not beginning with a dot`)
+		return secret.Text{}, memory.InvalidField(field, `must be the name of a file without / and \, not beginning with a dot`)
 	}
 	text, err := readKeyFile(t.cfg.TenantKeys, m.Key)
 	if err != nil { // which names the path of a folder of the server
-		return "", memory.InvalidField(field, "names no file of the server's tenant-keys that can be read and holds a key")
+		return secret.Text{}, memory.InvalidField(field, "names no file of the server's tenant-keys that can be read and holds a key")
 	}
-	return config.Secret(text), nil
+	return secret.New(text), nil
 }
 
 // readKeyFile reads a key from a file of the folder; os.Root follows no link that leads out of it.

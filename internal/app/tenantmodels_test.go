@@ -19,6 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // listener is a model that keeps all that it is told.
@@ -123,7 +124,7 @@ func TestTenantsHaveModelsOfTheirOwn(t *testing.T) {
 	keys := t.TempDir()
 	writeKey(t, filepath.Join(keys, "acme"), "key-of-acme")
 	d, h := openDesk(t, appOptions{change: func(c *config.Config) {
-		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel, c.ChatAPIKey = server.URL(), "scripted", "scripted", "key-of-the-server"
+		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel, c.ChatAPIKey = server.URL(), "scripted", "scripted", secret.New("key-of-the-server")
 		c.TenantHosts, c.TenantKeys = config.Names(hostOf(acmes)+","+hostOf(betas)), keys
 	}})
 	own := func(l *listener, key string) *memoryv1.TenantModels {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // How long what the store said about a key or a tenant is believed. A key that is revoked, or a tenant that is suspended, on one
@@ -113,19 +114,12 @@ const noteEvery = 10 * time.Second
 
 // Run notes in the store which keys were used, until ctx ends, and then once more.
 func (k *Keys) Run(ctx context.Context) error {
-	tick := time.NewTicker(noteEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			k.noteUses(last)
-			return nil
-		case <-tick.C:
-			k.noteUses(ctx)
-		}
-	}
+	note := func(ctx context.Context) error { k.noteUses(ctx); return nil }
+	err := worker.NewPeriodic(noteEvery, note, nil).Run(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	k.noteUses(last)
+	return err
 }
 
 func (k *Keys) noteUses(ctx context.Context) {

@@ -12,6 +12,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/stratamem/strata/internal/worker"
 )
 
 // lookEvery is how long a changed file may go unnoticed.
@@ -94,16 +96,8 @@ func (f Files) config(c contents) (*tls.Config, error) {
 
 // Run follows the files until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			s.look(ctx)
-		}
-	}
+	look := func(ctx context.Context) error { s.look(ctx); return nil }
+	return worker.NewPeriodic(lookEvery, look, nil).Run(ctx)
 }
 
 // look takes over files that changed and can be used. Of those that cannot be used the log says once what is wrong.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
 
@@ -81,7 +82,7 @@ func mongoDatabase(t *testing.T) (config.Config, Env) {
 		}
 	})
 	cfg := config.Default()
-	cfg.Data, cfg.MongoDBURI, cfg.MongoDBDatabase = "", config.Secret(uri), name
+	cfg.Data, cfg.MongoDBURI, cfg.MongoDBDatabase = "", secret.New(uri), name
 	return cfg, Env{Environ: []string{"STRATA_MONGODB_URI=" + uri, "STRATA_MONGODB_DATABASE=" + name}}
 }
 

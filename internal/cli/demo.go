@@ -21,6 +21,7 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // demoCmd replays a conversation against a real server and prints what an agent would get.
@@ -53,10 +54,10 @@ func (c *demoCmd) config(dir string, env Env) (config.Config, error) {
 		return cfg, nil
 	}
 	key, _ := env.getenv("STRATA_CHAT_API_KEY")
-	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, config.Secret(key), c.Model, c.Model
+	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, secret.New(key), c.Model, c.Model
 	cfg.RequestTimeout = 2 * demoPatient
 	if c.EmbeddingModel != "" {
-		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, config.Secret(key), c.EmbeddingModel
+		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, secret.New(key), c.EmbeddingModel
 	}
 	return cfg, cfg.Validate()
 }

@@ -197,13 +197,14 @@ type documentsSearchCmd struct {
 	MinScore float64 `placeholder:"SCORE" help:"The least score, 0 to 1."`
 	Limit    int32   `default:"10" help:"The most documents to list, at most 100."`
 	KeepTTL  bool    `name:"keep-ttl" help:"Leave their time to live as if nobody had read them."`
+	Rest     bool    `name:"include-unrelated" help:"Also list, behind them, documents that share nothing with the query, with score 0 at the end."`
 }
 
 // Run prints the hits, best first.
 func (c *documentsSearchCmd) Run(r *run) error {
 	req := &memoryv1.SearchDocumentsRequest{
 		UserId: c.User, NamespacePrefix: labelsOf(c.Prefix), Query: c.Query, MinScore: c.MinScore, PageSize: c.Limit, KeepTtl: c.KeepTTL,
-		AsJson: r.Output != "json",
+		AsJson: r.Output != "json", IncludeUnrelated: c.Rest,
 	}
 	if c.Filter != "" {
 		req.Filter = &structpb.Struct{}

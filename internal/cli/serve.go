@@ -139,7 +139,7 @@ func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	}
 	fmt.Fprintf(w, "%s %s\n", p.bold("strata"), env.version())
 	line("address", a.Addr(), cfg.Origin("listen"))
-	if cfg.MongoDBURI == "" {
+	if !cfg.MongoDBURI.IsSet() {
 		line("data", absolute(cfg.Data), cfg.Origin("data"))
 	} else {
 		line("data", "MongoDB, database "+cfg.MongoDBDatabase, cfg.Origin("mongodb-uri"))

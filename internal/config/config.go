@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // EnvPrefix begins the name of every environment variable of the program.
@@ -52,14 +53,18 @@ type Config struct {
 	ReplyTimeout   time.Duration `name:"reply-timeout" default:"30s" placeholder:"DURATION" help:"How long a reply may go unread until its connection is closed, 100ms to 10m; a second where other replies wait for the memory that it holds."`
 	Workers        int           `name:"workers" default:"4" placeholder:"N" help:"How many pieces of background work run at once, 1 to 256. Where both models are built in it is one, since they use this machine."`
 
-	MongoDBURI            Secret        `name:"mongodb-uri" placeholder:"URI" help:"The MongoDB that is the primary store in place of the SQLite file, such as mongodb://127.0.0.1:27017; then any number of servers may share it. It may hold a password: set the variable."`
+	MongoDBURI            secret.Text   `name:"mongodb-uri" placeholder:"URI" help:"The MongoDB that is the primary store in place of the SQLite file, such as mongodb://127.0.0.1:27017; then any number of servers may share it. It may hold a password: set the variable."`
 	MongoDBDatabase       string        `name:"mongodb-database" default:"strata" placeholder:"NAME" help:"The database in MongoDB, 1 to 38 letters, digits, dashes and underscores."`
 	MilvusAddress         string        `name:"milvus-address" placeholder:"HOST:PORT" help:"The Milvus that ranks facts by meaning, filtered before it ranks. Empty: the vectors of a user are compared in memory."`
 	MilvusPrefix          string        `name:"milvus-prefix" default:"strata" placeholder:"NAME" help:"What the names of the collections in Milvus begin with, 1 to 32 letters, digits and underscores."`
 	MilvusUsername        string        `name:"milvus-username" placeholder:"NAME" help:"The user in Milvus; empty where it asks for none."`
-	MilvusPassword        Secret        `name:"milvus-password" placeholder:"PASSWORD" help:"The password of milvus-username. Set the variable, not the flag."`
-	MilvusToken           Secret        `name:"milvus-token" placeholder:"TOKEN" help:"An API token in place of user and password. Set the variable, not the flag."`
+	MilvusPassword        secret.Text   `name:"milvus-password" placeholder:"PASSWORD" help:"The password of milvus-username. Set the variable, not the flag."`
+	MilvusToken           secret.Text   `name:"milvus-token" placeholder:"TOKEN" help:"An API token in place of user and password. Set the variable, not the flag."`
 	MilvusDatabase        string        `name:"milvus-database" placeholder:"NAME" help:"The database in Milvus that holds the collections; it must be there. Empty: the server's default one."`
+	MilvusIndex           string        `name:"milvus-index" default:"FLAT" enum:"FLAT,HNSW,IVF_FLAT,SCANN,DISKANN" help:"The type of the index of vectors: FLAT compares all vectors of a user's partition and misses none; HNSW, IVF_FLAT, SCANN and DISKANN compare few of them and may miss some. A change takes strata reindex; until then collections serve with the index that they have."`
+	MilvusIndexParams     string        `name:"milvus-index-params" placeholder:"NAME=N,…" help:"How the index is built: M (4 to 64, 16) and efConstruction (8 to 512, 200) of HNSW, nlist (1 to 65536, 128) of IVF_FLAT and SCANN. A change takes strata reindex."`
+	MilvusSearchParams    string        `name:"milvus-search-params" placeholder:"NAME=N,…" help:"How the index is searched: ef (1 to 32768, 256) of HNSW, nprobe (1 to nlist, 32) of IVF_FLAT and SCANN, reorder_k (1 to 16384, 512) of SCANN, search_list (1 to 65535, 256) of DISKANN. More finds more and takes longer. ef, reorder_k and search_list count as no less than the rows that are asked for."`
+	MilvusPartitions      int           `name:"milvus-partitions" default:"64" placeholder:"N" help:"Into how many partitions the users of a collection are spread, 1 to 1024; a search looks at one. A change takes strata reindex."`
 	MilvusTLS             bool          `name:"milvus-tls" default:"false" help:"Speak TLS with Milvus. Without it passwords and tokens go over the network as they are."`
 	MilvusTLSCA           string        `name:"milvus-tls-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign that of Milvus. Empty: those that the system trusts."`
 	MilvusTLSCert         string        `name:"milvus-tls-cert" placeholder:"PATH" help:"The PEM file with the certificate by which Milvus knows this client, for a server that asks for one (tlsMode 2). It is read for each connection, so that a renewed one counts."`
@@ -68,13 +73,14 @@ type Config struct {
 	ElasticsearchURL      string        `name:"elasticsearch-url" placeholder:"URL" help:"The Elasticsearch 7.14 that finds messages and facts by their words too, such as http://127.0.0.1:9200. Empty: the search index in the primary store finds them alone."`
 	ElasticsearchPrefix   string        `name:"elasticsearch-prefix" default:"strata" placeholder:"NAME" help:"What the names of the indexes in Elasticsearch begin with, 1 to 32 lower-case letters, digits and dashes."`
 	ElasticsearchUsername string        `name:"elasticsearch-username" placeholder:"NAME" help:"The user in Elasticsearch; empty where it asks for none."`
-	ElasticsearchPassword Secret        `name:"elasticsearch-password" placeholder:"PASSWORD" help:"The password of elasticsearch-username. Set the variable, not the flag."`
-	ElasticsearchAPIKey   Secret        `name:"elasticsearch-api-key" placeholder:"KEY" help:"An API key in place of user and password. Set the variable, not the flag."`
-	ElasticsearchShards   int           `name:"elasticsearch-shards" default:"1" placeholder:"N" help:"Into how many shards an index in Elasticsearch is cut, 1 to 1024. A search asks one, its user's. A change takes strata reindex."`
+	ElasticsearchPassword secret.Text   `name:"elasticsearch-password" placeholder:"PASSWORD" help:"The password of elasticsearch-username. Set the variable, not the flag."`
+	ElasticsearchAPIKey   secret.Text   `name:"elasticsearch-api-key" placeholder:"KEY" help:"An API key in place of user and password. Set the variable, not the flag."`
+	ElasticsearchShards   int           `name:"elasticsearch-shards" default:"1" placeholder:"N" help:"Into how many shards an index in Elasticsearch is cut, 1 to 1024. A search asks one of each index, its user's. A change counts for new indexes: those of further months, and all after strata reindex."`
+	ElasticsearchContent  bool          `name:"elasticsearch-content" default:"true" negatable:"" help:"Whether documents in Elasticsearch hold what people look for and see: tenant, user, session, role, times and text. Without, they hold keys, numbers and stems alone. Indexes made without it stay so until strata reindex; where it is turned off, no further document gets any, and strata reindex takes it from the others."`
 	ViewDeadline          time.Duration `name:"view-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for Milvus and for Elasticsearch, 1ms to 10s; after it the answer is made without and says so."`
 
 	ChatBaseURL     string        `name:"chat-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the chat models, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1. Empty: nothing leaves this machine, and what is built in summarises and extracts."`
-	ChatAPIKey      Secret        `name:"chat-api-key" placeholder:"KEY" help:"The key of the chat endpoint. A flag can be read by other users of the machine: set the variable or the file."`
+	ChatAPIKey      secret.Text   `name:"chat-api-key" placeholder:"KEY" help:"The key of the chat endpoint. A flag can be read by other users of the machine: set the variable or the file."`
 	ChatAPIKeyFile  string        `name:"chat-api-key-file" placeholder:"PATH" help:"The file that holds the key of the chat endpoint."`
 	SummaryModel    string        `name:"summary-model" placeholder:"MODEL" help:"The chat model that summarises; empty for the built-in extractive summariser."`
 	ExtractionModel string        `name:"extraction-model" placeholder:"MODEL" help:"The chat model that extracts facts; empty for the built-in rules, which know English and Korean."`
@@ -84,7 +90,7 @@ type Config struct {
 	ChatConcurrency int           `name:"chat-concurrency" default:"4" placeholder:"N" help:"How many calls the chat endpoint gets at once, 1 to 256."`
 
 	EmbeddingBaseURL    string        `name:"embedding-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the embedding model."`
-	EmbeddingAPIKey     Secret        `name:"embedding-api-key" placeholder:"KEY" help:"The key of the embedding endpoint. A flag can be read by other users of the machine: set the variable or the file."`
+	EmbeddingAPIKey     secret.Text   `name:"embedding-api-key" placeholder:"KEY" help:"The key of the embedding endpoint. A flag can be read by other users of the machine: set the variable or the file."`
 	EmbeddingAPIKeyFile string        `name:"embedding-api-key-file" placeholder:"PATH" help:"The file that holds the key of the embedding endpoint."`
 	EmbeddingModel      string        `name:"embedding-model" default:"builtin:static-256" placeholder:"MODEL" help:"The embedding model of facts and messages. builtin:static-256 needs nothing and knows English; what is asked in another language is found by its words. builtin:hash-256 knows no meanings: all is found by its words. From one of these to another the server changes by itself; any other change takes strata reembed."`
 	EmbeddingDimension  int           `name:"embedding-dimension" default:"0" placeholder:"N" help:"The dimension to ask the endpoint for, 1 to 16384; the model's own when 0."`
@@ -92,7 +98,7 @@ type Config struct {
 	EmbeddingDeadline   time.Duration `name:"embedding-deadline" default:"150ms" placeholder:"DURATION" help:"How long a context waits for the embedding of its query, 1ms to 10s; after it the context is built without and says so."`
 
 	RerankBaseURL    string        `name:"rerank-base-url" placeholder:"URL" help:"What /rerank is put behind to reach a reranker, such as https://api.cohere.com/v2 or http://127.0.0.1:8080. It is sent the query and the best passages of each search of messages, contexts included. Empty: nothing is sent, and messages stand in the order of those who found them."`
-	RerankAPIKey     Secret        `name:"rerank-api-key" placeholder:"KEY" help:"The key of the reranker. A flag can be read by other users of the machine: set the variable or the file."`
+	RerankAPIKey     secret.Text   `name:"rerank-api-key" placeholder:"KEY" help:"The key of the reranker. A flag can be read by other users of the machine: set the variable or the file."`
 	RerankAPIKeyFile string        `name:"rerank-api-key-file" placeholder:"PATH" help:"The file that holds the key of the reranker."`
 	RerankModel      string        `name:"rerank-model" placeholder:"MODEL" help:"The model of the reranker, such as rerank-v3.5."`
 	RerankAPI        string        `name:"rerank-api" default:"cohere" enum:"cohere,jina,tei" help:"How the reranker is asked: cohere (vLLM, llama.cpp and Jina understand it too), jina (the same, without the documents in the answer) or tei (Text Embeddings Inference)."`

@@ -74,7 +74,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			Head: compaction.HeadSystemAndFirst, Clear: compaction.Clear{Keep: 3},
 		},
 		Facts: policy.Facts{
-			LongTerm: true, OfSession: true, Max: 20, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
+			LongTerm: true, OfSession: true, Max: 20, MinSignificance: 1, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
 		Summaries: policy.Summaries{
@@ -313,6 +313,11 @@ func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PASSWORD=x", "it does nothing without milvus-username"},
 		{"STRATA_MILVUS_ADDRESS=milvus", "write host:port"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PREFIX=a-b", "letters, digits and underscores"},
+		{"STRATA_MILVUS_INDEX=HNSW", "it does nothing without milvus-address"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=HNSV", "is not one of"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX_PARAMS=M=16", "milvus-index-params (env STRATA_MILVUS_INDEX_PARAMS): FLAT is built without parameters"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=IVF_FLAT STRATA_MILVUS_SEARCH_PARAMS=nprobe=129", "milvus-search-params (env STRATA_MILVUS_SEARCH_PARAMS): nprobe is 129"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PARTITIONS=1025", "out of its limits"},
 		{"STRATA_MILVUS_TOKEN=secret", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_DATABASE=x", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_TLS=true", "it does nothing without milvus-address"},

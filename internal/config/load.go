@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
@@ -160,7 +161,7 @@ func (l *loader) readStandardEnv() {
 // keySetting is a key with the file that may hold it instead.
 type keySetting struct {
 	name string
-	key  *Secret
+	key  *secret.Text
 	file string
 }
 
@@ -170,7 +171,7 @@ func (l *loader) readKey(read func(string) ([]byte, error), s keySetting) {
 		return
 	}
 	origin := l.Origin(s.name + "-file")
-	if *s.key != "" {
+	if s.key.IsSet() {
 		l.fault(s.name+"-file", origin, "%s is set too (%s): keep one of them", s.name, l.Origin(s.name))
 		return
 	}
@@ -179,9 +180,9 @@ func (l *loader) readKey(read func(string) ([]byte, error), s keySetting) {
 		l.fault(s.name+"-file", origin, "the file cannot be read: %v", err)
 		return
 	}
-	*s.key = Secret(strings.TrimSpace(string(data)))
+	*s.key = secret.New(strings.TrimSpace(string(data)))
 	l.origins[s.name] = s.file
-	if *s.key == "" {
+	if !s.key.IsSet() {
 		l.fault(s.name+"-file", origin, "%s holds no key", s.file)
 	}
 }

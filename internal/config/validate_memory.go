@@ -51,7 +51,7 @@ func (c Config) checkReranker(fs *faults) {
 		)
 	}
 	if c.RerankBaseURL == "" {
-		needs(fs, "rerank-api-key", string(c.RerankAPIKey), "", "rerank-base-url")
+		needs(fs, "rerank-api-key", c.RerankAPIKey.Reveal(), "", "rerank-base-url")
 		needs(fs, "rerank-api", c.RerankAPI, "cohere", "rerank-base-url")
 	}
 }

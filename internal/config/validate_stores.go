@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/stratamem/strata/internal/milvusindex"
 )
 
 // DefaultData is the data file where nothing names another.
@@ -42,8 +44,8 @@ func (c Config) checkMilvus(fs *faults) {
 	if c.MilvusAddress == "" {
 		needs(fs, "milvus-prefix", c.MilvusPrefix, "strata", "milvus-address")
 		needs(fs, "milvus-username", c.MilvusUsername, "", "milvus-address")
-		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-address")
-		needs(fs, "milvus-token", string(c.MilvusToken), "", "milvus-address")
+		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-address")
+		needs(fs, "milvus-token", c.MilvusToken.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
 		if c.MilvusTLS {
 			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
@@ -51,15 +53,43 @@ func (c Config) checkMilvus(fs *faults) {
 	} else if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
 		fs.add("milvus-address", "%q is not an address: write host:port, such as 127.0.0.1:19530", c.MilvusAddress)
 	}
+	within(fs, "milvus-partitions", c.MilvusPartitions, 1, 1024)
+	c.checkMilvusIndex(fs)
 	c.checkMilvusCredentials(fs)
 	c.checkMilvusTLS(fs)
 }
 
+func (c Config) checkMilvusIndex(fs *faults) {
+	if c.MilvusAddress == "" {
+		needs(fs, "milvus-index", c.MilvusIndex, milvusindex.Flat, "milvus-address")
+	}
+	built, err := milvusindex.Default(c.MilvusIndex).WithBuild(c.MilvusIndexParams)
+	if err != nil {
+		fs.add("milvus-index-params", "%v", err)
+		return
+	}
+	if _, err = built.WithSearch(c.MilvusSearchParams); err != nil {
+		fs.add("milvus-search-params", "%v", err)
+	}
+}
+
+// VectorIndex is the index that Milvus is asked for. The settings must have been checked.
+func (c Config) VectorIndex() milvusindex.Index {
+	x, err := milvusindex.Default(c.MilvusIndex).WithBuild(c.MilvusIndexParams)
+	if err == nil {
+		x, err = x.WithSearch(c.MilvusSearchParams)
+	}
+	if err != nil {
+		panic("config: settings of milvus-index that were not checked: " + err.Error())
+	}
+	return x
+}
+
 func (c Config) checkMilvusCredentials(fs *faults) {
 	if c.MilvusUsername == "" && c.MilvusAddress != "" {
-		needs(fs, "milvus-password", string(c.MilvusPassword), "", "milvus-username")
+		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-username")
 	}
-	if c.MilvusToken != "" && c.MilvusUsername != "" {
+	if c.MilvusToken.IsSet() && c.MilvusUsername != "" {
 		fs.add("milvus-token", "milvus-username is set too, and one of them is used: leave the other out")
 	}
 	if c.MilvusDatabase != "" {
@@ -91,15 +121,15 @@ func (c Config) checkElasticsearch(fs *faults) {
 	if c.ElasticsearchURL == "" {
 		needs(fs, "elasticsearch-prefix", c.ElasticsearchPrefix, "strata", "elasticsearch-url")
 		needs(fs, "elasticsearch-username", c.ElasticsearchUsername, "", "elasticsearch-url")
-		needs(fs, "elasticsearch-password", string(c.ElasticsearchPassword), "", "elasticsearch-url")
-		needs(fs, "elasticsearch-api-key", string(c.ElasticsearchAPIKey), "", "elasticsearch-url")
+		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-url")
+		needs(fs, "elasticsearch-api-key", c.ElasticsearchAPIKey.Reveal(), "", "elasticsearch-url")
 		return
 	}
 	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL)
 	if c.ElasticsearchUsername == "" {
-		needs(fs, "elasticsearch-password", string(c.ElasticsearchPassword), "", "elasticsearch-username")
+		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-username")
 	}
-	if c.ElasticsearchAPIKey != "" && c.ElasticsearchUsername != "" {
+	if c.ElasticsearchAPIKey.IsSet() && c.ElasticsearchUsername != "" {
 		fs.add("elasticsearch-api-key", "elasticsearch-username is set too, and one of them is used: leave the other out")
 	}
 }

@@ -29,10 +29,13 @@ type Connection struct {
 type Server struct {
 	version string
 	schemas *mcp.SchemaCache
+	results resultSchemas
 }
 
 // New makes a Server. Clients see the version of the program.
-func New(version string) *Server { return &Server{version: version, schemas: mcp.NewSchemaCache()} }
+func New(version string) *Server {
+	return &Server{version: version, schemas: mcp.NewSchemaCache(), results: newResultSchemas()}
+}
 
 // instructions are what a client may show its model about the server.
 const instructions = "This server remembers one person across conversations. Before you reply to something that depends on who they are or " +
@@ -50,8 +53,8 @@ func (s *Server) ForConnection(c Connection, api grpc.ClientConnInterface) *mcp.
 		SchemaCache:  s.schemas,
 	})
 	t := tools{
-		Connection: c,
-		memory:     memoryv1.NewMemoryServiceClient(api), facts: memoryv1.NewFactServiceClient(api), work: memoryv1.NewWorkServiceClient(api),
+		Connection: c, results: s.results,
+		memory: memoryv1.NewMemoryServiceClient(api), facts: memoryv1.NewFactServiceClient(api), work: memoryv1.NewWorkServiceClient(api),
 	}
 	t.addReading(server)
 	if !c.ReadOnly {
@@ -63,14 +66,15 @@ func (s *Server) ForConnection(c Connection, api grpc.ClientConnInterface) *mcp.
 // tools are the tools of a connection.
 type tools struct {
 	Connection
-	memory memoryv1.MemoryServiceClient
-	facts  memoryv1.FactServiceClient
-	work   memoryv1.WorkServiceClient
+	results resultSchemas
+	memory  memoryv1.MemoryServiceClient
+	facts   memoryv1.FactServiceClient
+	work    memoryv1.WorkServiceClient
 }
 
 // addTool adds a tool whose errors are those of the API in words that a model can act on.
-func addTool[In, Out any](s *mcp.Server, t *mcp.Tool, call func(context.Context, In) (Out, error)) {
-	mcp.AddTool(s, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+func addTool[In, Out any](s *mcp.Server, results resultSchemas, t *mcp.Tool, call func(context.Context, In) (Out, error)) {
+	mcp.AddTool(s, describe[Out](results, t), func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := call(ctx, in)
 		if err != nil {
 			return nil, out, readable(t.Name, err)

@@ -125,12 +125,13 @@ func distinctTerms(s string) []string {
 
 // seenStatements are those before the one that is looked at.
 type seenStatements struct {
-	all    []statement
-	byTerm map[string][]int // the latest statements with a term
+	all      []statement
+	byTerm   map[string][]int // the latest statements with a term
+	compared []int            // by statement: the place of the last one that it was compared with, 0 for none
 }
 
 func (s *seenStatements) add(r statement, at int) {
-	s.all = append(s.all, r)
+	s.all, s.compared = append(s.all, r), append(s.compared, 0)
 	if r.idle {
 		return
 	}
@@ -146,13 +147,12 @@ func (s *seenStatements) change(out []Change, later statement, at int) {
 		return
 	}
 	found := false
-	compared := map[int]bool{}
 	for _, t := range later.terms {
 		for _, i := range s.byTerm[t] {
-			if compared[i] || out[i].By >= 0 {
+			if s.compared[i] == at || out[i].By >= 0 {
 				continue
 			}
-			compared[i] = true
+			s.compared[i] = at
 			if replaces(later, s.all[i]) {
 				out[i], found = Change{By: at}, true
 			}

@@ -69,7 +69,8 @@ func NewLoop(o LoopOptions) *Loop {
 	return &Loop{o: o, wake: make(chan struct{}, 1)}
 }
 
-// NewPeriodic makes a Loop that works at its start and then each so often, after failures too; failed is called with each of them.
+// NewPeriodic makes a Loop that works at its start and then each so often, after failures too; failed is called with
+// each of them, nil for nobody.
 func NewPeriodic(every time.Duration, work func(ctx context.Context) error, failed func(ctx context.Context, f Failure)) *Loop {
 	return NewLoop(LoopOptions{
 		Work:    func(ctx context.Context) (time.Duration, error) { return every, work(ctx) },

@@ -271,8 +271,13 @@ func missing(at []int64) int {
 func repeated(at []int64) int { return max(0, len(at)-1) }
 
 func listAll(ctx context.Context, c memoryv1.MemoryServiceClient, session string) ([]*memoryv1.Message, error) {
+	return listSession(ctx, c, figureUser, session)
+}
+
+// listSession returns the messages of a user's session.
+func listSession(ctx context.Context, c memoryv1.MemoryServiceClient, user, session string) ([]*memoryv1.Message, error) {
 	var all []*memoryv1.Message
-	req := &memoryv1.ListMessagesRequest{UserId: figureUser, SessionId: session, PageSize: listPage}
+	req := &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, PageSize: listPage}
 	for {
 		r, err := c.ListMessages(ctx, req)
 		if status.Code(err) == codes.NotFound {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/bench/internal/measure"
+	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/internal/testconversations"
 )
 
@@ -27,14 +28,19 @@ type options struct {
 	calls      int           // of BuildContext
 	duration   time.Duration // of each loop of Record
 	neighbours int           // other users
-	messages   int           // of one user
+	messages   int           // of one user; of all users of a load
+	users      int           // of a load
+	facts      int           // of all users of a load
+	rate       float64       // calls a second of a load
+	zipf       float64       // the exponent of its users' activity
+	mix        string        // what they call
 	cycles     int           // of kill -9
 	seamsHits  int           // how often the server dies at each seam
 	replays    int           // of two sessions that contradict each other
 	long       int           // messages of the long session
 	backends   string        // the folder of the scripts that start servers
 	hostile    int           // requests at each way in
-	seed       uint64        // of hostile requests
+	seed       uint64        // of hostile requests and loads
 	outage     time.Duration // how long the model does not answer
 	part       int           // of workloads W and W2: the sessions of one in so many; 1 for all
 	report     *measure.Report
@@ -67,6 +73,8 @@ func figures() []figure {
 		{"outage", "a model that does not answer for -length: facts missing after it, calls that it cost", outageFigure, false},
 		{"overload", "20 kinds of calls that cost most, alone and 64 at once beside Record and small contexts", overloadFigure, false},
 		{"hostile", "-requests hostile requests at each of gRPC, gRPC-Web, Connect and REST: panics, memory, whose fault replies call it", hostileFigure, false},
+		{"load", "-users users call a file of -messages and -facts at -rate for -duration: flat times, memory and file; what was promised is there", loadFigure, false},
+		{"sharding", "where a billion messages would lie on many shards, and what moves when there are more; reckoned", shardingFigure, false},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure, false},
 	}
 }
@@ -89,9 +97,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.StringVar(&o.twin, "twin", "", "the program with faults, which the figures of crashes must find out")
 	fs.StringVar(&o.dir, "dir", "", "where data files go; a temporary folder when empty")
 	fs.IntVar(&o.calls, "calls", 1000, "calls of BuildContext")
-	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long each loop of Record runs")
+	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long a load, and each loop of Record, runs")
 	fs.IntVar(&o.neighbours, "neighbours", 100_000, "other users in the file, of 30 messages each")
-	fs.IntVar(&o.messages, "messages", 500_000, "messages of the one large user")
+	fs.IntVar(&o.messages, "messages", 500_000, "messages of the one large user; of all users of a load")
+	fs.IntVar(&o.users, "users", 20_000, "users of a load")
+	fs.IntVar(&o.facts, "facts", 150_000, "facts of all users of a load")
+	fs.Float64Var(&o.rate, "rate", 100, "calls a second of a load")
+	fs.Float64Var(&o.zipf, "zipf", 0.8, "the exponent of a load's users: the one of rank r makes 1/r^zipf of the calls of the first")
+	fs.StringVar(&o.mix, "mix", mixedload.DefaultMix, "parts of the calls of a load")
 	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
 	fs.StringVar(&o.backends, "backends", "tools/backends", "the folder of the scripts that start MongoDB, Milvus and Elasticsearch")
 	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")
@@ -99,7 +112,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
 	fs.IntVar(&o.part, "part", 1, "context, neighbours: measure on one in so many sessions of W and W2, to see in little time that all works")
 	fs.IntVar(&o.hostile, "requests", 10_000, "hostile requests at each way in")
-	fs.Uint64Var(&o.seed, "seed", 1, "from which hostile requests follow")
+	fs.Uint64Var(&o.seed, "seed", 1, "from which hostile requests and the calls of a load follow")
 	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")
 	if err := fs.Parse(args); err != nil {
 		return err

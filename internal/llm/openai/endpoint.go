@@ -10,12 +10,14 @@ import (
 	"time"
 
 	sdk "github.com/sashabaranov/go-openai"
+
+	"github.com/stratamem/strata/internal/secret"
 )
 
 // Endpoint is where models are served.
 type Endpoint struct {
 	BaseURL        string        // with the version, such as https://api.openai.com/v1
-	Key            Key           // sent to that host only
+	Key            secret.Text   // sent to that host only
 	Timeout        time.Duration // of one call; more than 0
 	MaxAnswerBytes int64         // a longer body is refused; more than 0
 }
@@ -65,14 +67,14 @@ func (e Endpoint) check() error {
 // gate is what every request and reply passes: it adds the key, refuses redirects and bounds the answer.
 type gate struct {
 	next     http.RoundTripper
-	key      Key
+	key      secret.Text
 	maxBytes int64
 }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if g.key.IsSet() {
 		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+g.key.reveal())
+		req.Header.Set("Authorization", "Bearer "+g.key.Reveal())
 	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil {

@@ -34,7 +34,7 @@ func cause(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	for _, known := range []error{ErrUnreachable, ErrRefused, ErrNoSpace, ErrKey, errMalformed} {
+	for _, known := range []error{ErrUnreachable, ErrRefused, ErrNoSpace, ErrKey, errMalformed, errNoIndex} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -71,6 +71,9 @@ func refused(words string) error {
 	words = strings.ToLower(words)
 	if strings.Contains(words, "collection not found") {
 		return ErrNoSpace
+	}
+	if strings.Contains(words, "index not found") || strings.Contains(words, "no index") {
+		return errNoIndex
 	}
 	if strings.Contains(words, "database not found") {
 		return errNoDatabase

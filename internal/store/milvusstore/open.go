@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"regexp"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/milvusindex"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -52,13 +54,20 @@ type Options struct {
 	Username string      // "" for none
 	Password string
 	Token    string // an API token in place of user and password; "" for none
+	// Index and Partitions are those of collections that Prepare makes; the zero values are those of the schema. A collection
+	// keeps what it was made with, and is searched by the index that it has.
+	Index      milvusindex.Index
+	Partitions int
+	Log        *slog.Logger // of collections that have another index or other partitions; nil for none
 }
 
 // View is a store.VectorView. It may be used by many goroutines at once.
 type View struct {
-	client client.Client
-	prefix string
-	schema schema
+	client  client.Client
+	prefix  string
+	schema  schema
+	index   milvusindex.Index // of new collections
+	indexes indexes           // that collections have
 }
 
 var _ store.VectorView = (*View)(nil)
@@ -82,8 +91,17 @@ func Open(ctx context.Context, o Options) (*View, error) {
 	if err != nil {
 		return nil, fault(ctx, "connect to "+o.Address, err)
 	}
-	v := &View{client: c, prefix: o.Prefix, schema: current}
+	v := &View{client: c, prefix: o.Prefix, schema: current, index: o.Index}
+	if v.index.Type == "" {
+		v.index = milvusindex.Default(current.Index.Type)
+	}
+	if o.Partitions > 0 {
+		v.schema.Partitions = int64(o.Partitions)
+	}
 	if err := v.refuseNewer(ctx); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	if err := v.compare(ctx, o.Log); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	return v, nil

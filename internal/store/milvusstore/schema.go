@@ -76,10 +76,6 @@ func (s schema) collection(name string, dimension int) (*entity.Schema, error) {
 	return c, nil
 }
 
-func (s schema) index() entity.Index {
-	return entity.NewGenericIndex("", entity.IndexType(s.Index.Type), map[string]string{"metric_type": s.Index.Metric})
-}
-
 // name is that of a space's collection.
 func (v *View) name(space store.VectorSpace) string {
 	return fmt.Sprintf("%s_%s_s%d_v%d_b%d", v.prefix, kinds[space.View], v.schema.Version, space.Version, space.Build)

@@ -3,6 +3,7 @@ package milvusstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,15 +67,24 @@ type hit struct {
 }
 
 func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]hit, error) {
-	exact, err := entity.NewIndexFlatSearchParam()
+	name := v.name(q.Space)
+	index, err := v.indexOf(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	how, err := searchParam(index, topK)
 	if err != nil {
 		return nil, fmt.Errorf("milvus: search parameters: %w", err)
 	}
-	results, err := v.client.Search(ctx, v.name(q.Space), nil, filter(q), []string{"scope", "fact_id", "revision"},
-		[]entity.Vector{entity.FloatVector(q.Vector)}, v.schema.Index.Field, entity.MetricType(v.schema.Index.Metric), topK, exact,
+	results, err := v.client.Search(ctx, name, nil, filter(q), []string{"scope", "fact_id", "revision"},
+		[]entity.Vector{entity.FloatVector(q.Vector)}, v.schema.Index.Field, entity.MetricType(v.schema.Index.Metric), topK, how,
 		client.WithSearchQueryConsistencyLevel(entity.ClBounded))
 	if err != nil {
-		return nil, fault(ctx, "search", err)
+		err = fault(ctx, "search", err)
+		if errors.Is(err, ErrRefused) || errors.Is(err, ErrNoSpace) {
+			v.indexes.forget(name) // the collection may have been made anew with another one
+		}
+		return nil, err
 	}
 	hits, err := read(q.Space, results)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Prepare makes the space's collection and its index and waits until it is loaded. Each step is passed over when it is
-// done already, by this replica or another.
+// done already, by this replica or another; an index of another type stays.
 func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	if err := space.Check(); err != nil {
 		return fmt.Errorf("milvus: %w", err)
@@ -27,8 +27,8 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	if err := v.create(ctx, name, space); err != nil {
 		return err
 	}
-	if err := v.client.CreateIndex(ctx, name, v.schema.Index.Field, v.schema.index(), true); err != nil {
-		return fault(ctx, "create index", err)
+	if _, err := v.makeIndex(ctx, name); err != nil {
+		return err
 	}
 	return v.load(ctx, name)
 }
@@ -149,6 +149,7 @@ func (v *View) Drop(ctx context.Context, space store.VectorSpace) error {
 	ctx, cancel := within(ctx, writeWithin)
 	defer cancel()
 	name := v.name(space)
+	v.indexes.forget(name)
 	if err := v.client.DropCollection(ctx, name); err != nil && !v.absent(ctx, name) {
 		return fault(ctx, "drop collection", err)
 	}

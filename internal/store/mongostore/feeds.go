@@ -115,9 +115,27 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 	if err != nil {
 		return nil, err
 	}
+	if view != memory.ViewMessageVectors {
+		return s.findFeeds(ctx, kind, build, kind.pending(), limit)
+	}
+	return fill(limit, func(last *store.Feed, limit int) (read, living []store.Feed, err error) {
+		filter := kind.pending()
+		if last != nil {
+			filter = append(filter, behind(kind.field+".at", micros(last.Since), last.Scope)...)
+		}
+		if read, err = s.findFeeds(ctx, kind, build, filter, limit); err != nil {
+			return nil, nil, err
+		}
+		living, err = s.withUsers(ctx, read)
+		return read, living, err
+	})
+}
+
+// findFeeds reads feeds of a build, those that wait longest first.
+func (s *feedStore) findFeeds(ctx context.Context, kind feedKind, build int64, filter bson.D, limit int) ([]store.Feed, error) {
 	o := options.Find().SetSort(eq(kind.field+".at", 1, "_id", 1)).SetLimit(int64(limit)).
 		SetProjection(eq("state", 0, "metadata", 0, "applying", 0))
-	cursor, err := kind.documents.Find(ctx, kind.pending(), o)
+	cursor, err := kind.documents.Find(ctx, filter, o)
 	if err != nil {
 		return nil, s.failed("find pending feeds", err)
 	}
@@ -131,10 +149,7 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 		f.Checkpoint = f.Checkpoint.OfBuild(build)
 		found = append(found, f)
 	}
-	if err := cursor.Err(); err != nil || view != memory.ViewMessageVectors {
-		return found, s.failed("find pending feeds", err)
-	}
-	return s.withUsers(ctx, found)
+	return found, s.failed("find pending feeds", cursor.Err())
 }
 
 func (k feedKind) pending() bson.D {

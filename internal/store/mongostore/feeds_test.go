@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -81,4 +82,30 @@ func TestARebuild(t *testing.T) {
 		must(t, err)
 		same(t, []int64{pending, all}, []int64{sessions - 1, sessions})
 	})
+}
+
+// The erasure of a user deletes the index, then the user; an index that was written meanwhile is left until the erasure is swept.
+func TestFeedsOfUsersWhoAreGoneTakeNoPlaceOfOthers(t *testing.T) {
+	name := database(t)
+	s := open(t, name)
+	mustAppend(t, s, say(alice.Session("s"), "1"))
+	scope := mustSession(t, s, alice.Session("s")).ScopeKey
+	_, err := s.PutSegment(t.Context(), store.SegmentWrite{
+		User: alice, Scope: scope, Analyzer: "a", Messages: 1, Data: []byte("1"), Time: noon,
+	})
+	must(t, err)
+	var left []bson.D
+	for _, scope := range []string{"1", "2"} {
+		feed := bson.D{{Key: "at", Value: noon.Add(-time.Minute).UnixMicro()}}
+		left = append(left, bson.D{{Key: "_id", Value: scope}, {Key: "last_no", Value: 1}, {Key: "feed", Value: feed}})
+	}
+	_, err = client(t).Database(name).Collection("lexicons").InsertMany(t.Context(), left)
+	must(t, err)
+	for limit := 1; limit <= 3; limit++ {
+		found, err := s.PendingFeeds(t.Context(), memory.ViewMessageVectors, limit)
+		must(t, err)
+		if len(found) != 1 || found[0].User != alice {
+			t.Errorf("of %d at most, found %+v", limit, found)
+		}
+	}
 }

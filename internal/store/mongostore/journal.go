@@ -443,16 +443,46 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 
 // ParkedJobs implements store.Journal.
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
-	filter := eq("live", true, "tenant", eq("$ne", store.ImportTenant), "state", memory.JobParked, "reason", q.Reason, "$or", bson.A{
+	due := bson.A{
 		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
-	})
-	o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(q.Limit)).SetProjection(eq("answer", 0))
-	docs, err := s.findJobs(ctx, filter, o)
-	if err != nil {
-		return nil, err
 	}
-	living, err := s.ofLivingUsers(ctx, docs)
-	return jobsOf(living), err
+	docs, err := fill(q.Limit, func(last *jobDoc, limit int) (read, living []jobDoc, err error) {
+		and := bson.A{eq("$or", due)}
+		if last != nil {
+			and = append(and, behind("not_before", last.NotBefore, last.ID))
+		}
+		filter := eq("live", true, "tenant", eq("$ne", store.ImportTenant), "state", memory.JobParked, "reason", q.Reason, "$and", and)
+		o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(limit)).SetProjection(eq("answer", 0))
+		if read, err = s.findJobs(ctx, filter, o); err != nil {
+			return nil, nil, err
+		}
+		living, err = s.ofLivingUsers(ctx, read)
+		return read, living, err
+	})
+	return jobsOf(docs), err
+}
+
+// behind selects what follows a document in the ascending order of a field and then of the id.
+func behind(field string, value int64, id any) bson.D {
+	return eq("$or", bson.A{eq(field, eq("$gt", value)), eq(field, value, "_id", eq("$gt", id))})
+}
+
+// fill reads as many documents of living users as the limit says, or all there are: those of users who were erased stay until the
+// erasure is swept, and must not take the places of others. page reads up to so many documents behind the last one, from the first
+// on where last is nil, and returns which of them are of living users.
+func fill[D any](limit int, page func(last *D, limit int) (read, living []D, err error)) (all []D, err error) {
+	var last *D
+	for {
+		read, living, err := page(last, limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, living...)
+		if len(living) == len(read) {
+			return all, nil
+		}
+		last = &read[len(read)-1]
+	}
 }
 
 // lookAt has the job's session looked at then, in place of any other time, or the user's periods by then.
@@ -486,21 +516,18 @@ func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job,
 	if err != nil {
 		return nil, err
 	}
-	var page []memory.Job
-	for {
-		o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(q.Limit - len(page)))
-		docs, err := s.findJobs(ctx, append(slices.Clone(owner), jobsFilter(q)...), o)
-		if err != nil {
-			return nil, err
+	docs, err := fill(q.Limit, func(last *jobDoc, limit int) (read, living []jobDoc, err error) {
+		if last != nil {
+			q.After = &store.JobCursor{CreateTime: fromMicros(last.CreateTime), ID: last.ID}
 		}
-		living, err := s.ofLivingUsers(ctx, docs)
-		page = append(page, jobsOf(living)...)
-		if err != nil || len(living) == len(docs) {
-			return page, err
+		o := options.Find().SetSort(eq("create_time", -1, "_id", 1)).SetLimit(int64(limit))
+		if read, err = s.findJobs(ctx, append(slices.Clone(owner), jobsFilter(q)...), o); err != nil {
+			return nil, nil, err
 		}
-		last := docs[len(docs)-1] // some are of users who were erased: read on behind them
-		q.After = &store.JobCursor{CreateTime: fromMicros(last.CreateTime), ID: last.ID}
-	}
+		living, err = s.ofLivingUsers(ctx, read)
+		return read, living, err
+	})
+	return jobsOf(docs), err
 }
 
 // ofLivingUsers leaves out the jobs of users who were erased: those are deleted when the erasure is swept.

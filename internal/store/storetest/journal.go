@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -189,6 +190,9 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 	})
 	t.Run("ParkedJobs must return parked slots of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
 		testParkedJobs(t, journalled(t, open))
+	})
+	t.Run("jobs of users who were erased must take no place of others', swept or not", func(t *testing.T) {
+		testJobsBesideErased(t, journalled(t, open))
 	})
 	t.Run("RetryJob must refuse a final slot with JOB_NOT_PARKED", func(t *testing.T) {
 		s := journalled(t, open)
@@ -479,12 +483,40 @@ func testParkedJobs(t *testing.T, s store.PrimaryStore) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, job := range jobs {
-			got = append(got, job.ID())
-		}
-		wantEqual(t, got, want)
+		wantEqual(t, jobIDs(jobs), want)
 	}
+}
+
+func testJobsBesideErased(t *testing.T, s store.PrimaryStore) {
+	var want []string
+	for n, ref := range []memory.SessionRef{inS, bob.Session("s"), inS, bob.Session("s")} {
+		if n == 1 {
+			appendN(t, s, ref, "b", 20)
+		}
+		job := mustOpen(t, s, opening(t, s, ref, memory.JobIndex, int64(n+1), int64(n+1)))
+		failure := store.JobFailure{JobRef: refOf(job), Reason: "why", Park: true, NotBefore: minute(n), Time: noon}
+		failing(t)(s.FailJob(t.Context(), failure))
+		if ref.UserRef == bob {
+			want = append(want, job.ID())
+		}
+	}
+	begin(t, s, eraseAlice("e"))
+	sorted := slices.Sorted(slices.Values(want)) // they were made at the same time
+	for limit := 1; limit <= len(want)+1; limit++ {
+		parked, err := s.ParkedJobs(t.Context(), store.ParkedQuery{Reason: "why", Before: minute(5), Limit: limit})
+		failing(t)(nil, err)
+		listed, err := s.ListJobs(t.Context(), store.JobQuery{Tenant: bob.Tenant, Limit: limit})
+		failing(t)(nil, err)
+		wantEqual(t, jobIDs(parked), want[:min(limit, len(want))])
+		wantEqual(t, jobIDs(listed), sorted[:min(limit, len(want))])
+	}
+}
+
+func jobIDs(jobs []memory.Job) (ids []string) {
+	for _, job := range jobs {
+		ids = append(ids, job.ID())
+	}
+	return ids
 }
 
 func testListJobs(t *testing.T, open Open[store.PrimaryStore]) {

@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/bench/internal/mixedload"
+	"github.com/stratamem/strata/internal/testconversations"
+)
+
+const (
+	callWithin     = 10 * time.Second       // one try of a call
+	sentAgainFor   = 3 * time.Minute        // a write whose outcome is unknown
+	sentAgainAfter = 250 * time.Millisecond // a try that failed
+	statesOneOf    = 4                      // Records: so many have a statement that can be learnt
+	sessionRecords = 40                     // of a user, before the next session begins
+	loadReaders    = 8                      // sessions that are read at once in the end
+	sampledEvery   = time.Second
+)
+
+// mixedRun is a load while it runs, and what came of it.
+type mixedRun struct {
+	options
+	name     string
+	plan     mixedload.Plan
+	serve    func(n int) *running // the server of a call, or of its next try
+	texts    [][2]string
+	queries  []string
+	duration time.Duration
+
+	mu       sync.Mutex
+	begin    time.Time
+	ledger   *mixedload.Ledger
+	users    map[int]*loadUser
+	outcomes []mixedload.Outcome
+	samples  []mixedload.Sample
+	failures map[string]int
+	deleted  []*memoryv1.DeleteFactRequest // that succeeded
+	written  int64
+	degraded int
+	again    int
+}
+
+// loadUser is what a user's client remembers.
+type loadUser struct {
+	records int
+	fact    string // found last
+}
+
+func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) *mixedRun {
+	return &mixedRun{
+		options: o, name: "mixed load", plan: plan, serve: serve, texts: manyTexts(), queries: testconversations.Shape{Seed: 9}.Queries(1024),
+		duration: o.duration, ledger: mixedload.NewLedger(), users: map[int]*loadUser{}, failures: map[string]int{},
+	}
+}
+
+// run makes the calls of the plan, each at its time whether earlier ones have returned or not, and returns when all have.
+func (r *mixedRun) run(ctx context.Context, sample func() (mixedload.Sample, error)) error {
+	if r.duration < time.Second {
+		return fmt.Errorf("-duration is %s: give at least 1s", r.duration)
+	}
+	r.begin = time.Now()
+	watching, stop := context.WithCancel(ctx)
+	var watcher errgroup.Group
+	watcher.Go(func() error { return r.watch(watching, sample) })
+	var calls sync.WaitGroup
+	for n := range int(r.duration.Seconds() * r.rate) {
+		at := time.Duration(float64(n) / r.rate * float64(time.Second))
+		sleepUntil(r.begin.Add(at))
+		if ctx.Err() != nil {
+			break
+		}
+		calls.Go(func() {
+			c := r.plan.Call(n)
+			kind, err := r.call(ctx, c)
+			r.note(mixedload.Outcome{Kind: kind, At: at, Took: time.Since(r.begin) - at, Failed: err != nil}, err)
+		})
+	}
+	calls.Wait()
+	stop()
+	return errors.Join(watcher.Wait(), ctx.Err())
+}
+
+func (r *mixedRun) watch(ctx context.Context, sample func() (mixedload.Sample, error)) error {
+	tick := time.NewTicker(sampledEvery)
+	defer tick.Stop()
+	for {
+		s, err := sample()
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		s.At, s.Written = time.Since(r.begin), r.written
+		r.samples = append(r.samples, s)
+		r.mu.Unlock()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (r *mixedRun) note(o mixedload.Outcome, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcomes = append(r.outcomes, o)
+	if err != nil {
+		r.failures[fmt.Sprintf("%s: %s", o.Kind, status.Code(err))]++
+	}
+}
+
+// call makes a call. A user without a session of this load has nothing to pop and records instead; one who has not found a fact
+// searches for one instead of deleting it.
+func (r *mixedRun) call(ctx context.Context, c mixedload.Call) (mixedload.Kind, error) {
+	user, session, fact := loadUserID(c.User), "", ""
+	r.mu.Lock()
+	u := r.users[c.User]
+	if u == nil {
+		u = &loadUser{}
+		r.users[c.User] = u
+	}
+	if c.Kind == mixedload.PopMessages && u.records == 0 {
+		c.Kind = mixedload.Record
+	}
+	if fact = u.fact; c.Kind == mixedload.DeleteFact && fact == "" {
+		c.Kind = mixedload.SearchFacts
+	}
+	if c.Kind == mixedload.DeleteFact {
+		u.fact = ""
+	}
+	session = liveSession(u.records)
+	if c.Kind == mixedload.Record {
+		u.records++
+	} else if u.records > 0 {
+		session = liveSession(u.records - 1)
+	}
+	r.mu.Unlock()
+	query := r.queries[c.Pick%len(r.queries)]
+	switch c.Kind {
+	case mixedload.Record:
+		return c.Kind, r.record(ctx, c, mixedload.SessionName{User: user, Session: session})
+	case mixedload.BuildContext:
+		return c.Kind, r.buildContext(ctx, c, &memoryv1.BuildContextRequest{UserId: user, SessionId: session, Query: query})
+	case mixedload.SearchFacts:
+		return c.Kind, r.searchFacts(ctx, c, u, &memoryv1.SearchFactsRequest{UserId: user, Query: query})
+	case mixedload.SearchMessages:
+		return c.Kind, r.read(ctx, c, func(ctx context.Context, s *running) error {
+			_, err := s.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: user, Query: query})
+			return err
+		})
+	case mixedload.ListMessages:
+		return c.Kind, r.read(ctx, c, func(ctx context.Context, s *running) error {
+			_, err := s.ListMessages(ctx, &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, NewestFirst: true, PageSize: 20})
+			return unlessGone(err) // a user who has recorded nothing yet has no session of this load
+		})
+	case mixedload.PopMessages:
+		return c.Kind, r.pop(ctx, c, mixedload.SessionName{User: user, Session: session})
+	default:
+		return c.Kind, r.deleteFact(ctx, c, &memoryv1.DeleteFactRequest{UserId: user, FactId: fact})
+	}
+}
+
+func loadUserID(rank int) string { return fmt.Sprintf("load-%06d", rank) }
+
+// liveSession is the session of a user's n-th Record, from 0.
+func liveSession(n int) string { return fmt.Sprintf("live-%04d", n/sessionRecords) }
+
+// unlessGone drops the error about something that is not there.
+func unlessGone(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
+}
+
+// read makes a call once.
+func (r *mixedRun) read(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	return call(ctx, r.serve(c.N))
+}
+
+// write makes a call until its outcome is known, as a client with a request id does.
+func (r *mixedRun) write(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
+	until := time.Now().Add(sentAgainFor)
+	for ; ; c.N++ { // the next server
+		if err := r.read(ctx, c, call); !isUncertain(err) || ctx.Err() != nil || time.Now().After(until) {
+			return err
+		}
+		r.mu.Lock()
+		r.again++
+		r.mu.Unlock()
+		time.Sleep(sentAgainAfter)
+	}
+}
+
+// isUncertain reports that a call may or may not have been carried out, or was refused only for now.
+func isUncertain(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Aborted, codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *mixedRun) record(ctx context.Context, c mixedload.Call, name mixedload.SessionName) error {
+	texts := r.texts[c.Pick%len(r.texts)]
+	if c.Pick%statesOneOf == 0 {
+		texts[0] = item(c.N, r.queries[c.Pick%len(r.queries)]) + " " + texts[0]
+	}
+	ids := []string{fmt.Sprintf("m-%d-0", c.N), fmt.Sprintf("m-%d-1", c.N)}
+	req := &memoryv1.RecordRequest{
+		UserId: name.User, SessionId: name.Session, RequestId: fmt.Sprintf("r-%d", c.N),
+		Messages: []*memoryv1.Message{
+			{Id: ids[0], Role: memoryv1.Role_ROLE_USER, Text: texts[0]}, {Id: ids[1], Role: memoryv1.Role_ROLE_ASSISTANT, Text: texts[1]},
+		},
+	}
+	r.mu.Lock()
+	after := r.ledger.Sent(name)
+	r.mu.Unlock()
+	var got *memoryv1.RecordResponse
+	err := r.write(ctx, c, func(ctx context.Context, s *running) (err error) {
+		got, err = s.Record(ctx, req)
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.ledger.Failed(name, ids)
+		return err
+	}
+	r.ledger.Acknowledged(name, ids, got.GetFirstSeq(), after)
+	r.written += int64(len(texts[0]) + len(texts[1]))
+	return nil
+}
+
+func (r *mixedRun) buildContext(ctx context.Context, c mixedload.Call, req *memoryv1.BuildContextRequest) error {
+	return r.read(ctx, c, func(ctx context.Context, s *running) error {
+		got, err := s.BuildContext(ctx, req)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.degraded += count(len(got.GetDegraded()) > 0)
+		return err
+	})
+}
+
+func (r *mixedRun) searchFacts(ctx context.Context, c mixedload.Call, u *loadUser, req *memoryv1.SearchFactsRequest) error {
+	return r.read(ctx, c, func(ctx context.Context, s *running) error {
+		got, err := memoryv1.NewFactServiceClient(s.conn).SearchFacts(ctx, req)
+		if hits := got.GetHits(); len(hits) > 0 {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			u.fact = hits[0].GetFact().GetFactId()
+		}
+		return err
+	})
+}
+
+func (r *mixedRun) pop(ctx context.Context, c mixedload.Call, name mixedload.SessionName) error {
+	var got *memoryv1.PopMessagesResponse
+	err := r.write(ctx, c, func(ctx context.Context, s *running) (err error) {
+		got, err = s.PopMessages(ctx, &memoryv1.PopMessagesRequest{
+			UserId: name.User, SessionId: name.Session, Count: 1, RequestId: fmt.Sprintf("p-%d", c.N),
+		})
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || got.GetReplayed() {
+		r.ledger.MayBePopped(name, 1)
+		return unlessGone(err) // its session's first Record may be on its way
+	}
+	for _, m := range got.GetMessages() {
+		r.ledger.Popped(name, []string{m.GetId()})
+	}
+	return nil
+}
+
+func (r *mixedRun) deleteFact(ctx context.Context, c mixedload.Call, req *memoryv1.DeleteFactRequest) error {
+	err := r.write(ctx, c, func(ctx context.Context, s *running) error {
+		_, err := memoryv1.NewFactServiceClient(s.conn).DeleteFact(ctx, req)
+		return unlessGone(err) // another call of the user, or an earlier try, has deleted it
+	})
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.deleted = append(r.deleted, req)
+	}
+	return err
+}
+
+// item is a statement that can be learnt. Each is another one.
+func item(n int, words string) string { return fmt.Sprintf("Item %d is about %s.", n, words) }
+
+// itemIn finds the statement that a message begins with.
+func itemIn(text string) (string, bool) {
+	statement, _, ok := strings.Cut(text, ".")
+	return statement + ".", ok && strings.HasPrefix(statement, "Item ")
+}
+
+// verify reads every session that was written to, and looks for the facts that were deleted.
+func (r *mixedRun) verify(ctx context.Context) error {
+	begin, sessions := time.Now(), r.ledger.Sessions()
+	toll := r.ledger.Disordered()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(loadReaders)
+	for i, name := range sessions {
+		g.Go(func() error {
+			messages, err := listSession(ctx, r.serve(i), name.User, name.Session)
+			if err != nil {
+				return err
+			}
+			has := make([]mixedload.Placed, len(messages))
+			for i, m := range messages {
+				has[i] = mixedload.Placed{ID: m.GetId(), Seq: m.GetSeq()}
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			toll = toll.Add(r.ledger.Compare(name, has))
+			return nil
+		})
+	}
+	back := 0
+	for i, d := range r.deleted {
+		g.Go(func() error {
+			req := &memoryv1.GetFactRequest{UserId: d.GetUserId(), FactId: d.GetFactId()}
+			_, err := memoryv1.NewFactServiceClient(r.serve(i).conn).GetFact(ctx, req)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			back += count(err == nil)
+			return unlessGone(err)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("look for what was promised: %w", err)
+	}
+	r.report.Note("   looked for %d acknowledged messages in %d sessions and for %d deleted facts in %s",
+		toll.Messages, len(sessions), len(r.deleted), time.Since(begin).Round(time.Millisecond))
+	r.report.Zero(r.name+": acknowledged messages lost", toll.Lost)
+	r.report.Zero(r.name+": messages doubled", toll.Doubled)
+	r.report.Zero(r.name+": messages out of order, or at another place than acknowledged", toll.Disordered)
+	r.report.Zero(r.name+": messages that nobody sent there", toll.Foreign)
+	r.report.Zero(r.name+": popped messages and deleted facts that are there again", toll.Back+back)
+	return nil
+}
