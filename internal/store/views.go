@@ -160,7 +160,7 @@ type VectorRow struct {
 	Place        memory.Place // of a message
 	Revision     int64        // of the fact, or of the message's vector
 	Vector       []float32
-	Significance int // of a fact, 1 to 10
+	Significance int // of a fact, 1 to 10; of a pinned one 10
 	Category     memory.Category
 	Session      memory.SessionKey // of the message, or where the fact was first learnt; "" for none
 	ValidFrom    time.Time         // zero for always; of a message its create time
@@ -173,7 +173,7 @@ type VectorSearch struct {
 	Scope           memory.ScopeKey
 	Vector          []float32
 	Limit           int // 1 to 1000
-	MinSignificance int // 0 for all
+	MinSignificance int // 0 and 1 for all
 	Categories      []memory.Category
 	Exclude         memory.SessionKey   // facts first learnt in it are left out; "" for none
 	Sessions        []memory.SessionKey // only rows of these; nil for all
