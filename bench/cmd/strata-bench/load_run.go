@@ -321,13 +321,9 @@ func (r *mixedRun) verify(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			has := make([]mixedload.Placed, len(messages))
-			for i, m := range messages {
-				has[i] = mixedload.Placed{ID: m.GetId(), Seq: m.GetSeq()}
-			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			toll = toll.Add(r.ledger.Compare(name, has))
+			toll = toll.Add(r.ledger.Compare(name, placed(messages)))
 			return nil
 		})
 	}

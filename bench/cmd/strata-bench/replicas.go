@@ -27,11 +27,14 @@ const (
 	replicaSession = "replicas"
 )
 
-// replicasFigure has three servers on one MongoDB write to one session, and then do the background work of several; each
-// time one is killed in the middle.
+// replicasFigure has three servers on one MongoDB write to one session, to many beside a single server, and then do the background work of
+// several; first and last one is killed in the middle.
 func replicasFigure(ctx context.Context, o options) error {
 	if err := replicasRecord(ctx, o); err != nil {
 		return fmt.Errorf("one session: %w", err)
+	}
+	if err := replicasRate(ctx, o); err != nil {
+		return fmt.Errorf("64 sessions: %w", err)
 	}
 	return replicasWork(ctx, o)
 }
