@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,6 +86,25 @@ func (f *fleet) serve(client int) *running {
 		n = (n + 1 + client/len(f.servers)%(len(f.servers)-1)) % len(f.servers)
 	}
 	return f.servers[n]
+}
+
+// all are the servers, the dead one too.
+func (f *fleet) all() []*running {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.servers)
+}
+
+// revive starts the dead server again, at its address.
+func (f *fleet) revive(ctx context.Context, n int, how func(listen string) measure.ServerOptions) error {
+	s, err := startWith(ctx, how(f.all()[n].Addr))
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.servers[n], f.dead = s, 0
+	return nil
 }
 
 func (f *fleet) kill(n int) error {
