@@ -107,6 +107,7 @@ type App struct {
 	listener     net.Listener
 	metrics      *telemetry.Server // nil when off
 	recorder     *telemetry.Recorder
+	trend        *console.Trend // nil without a console
 }
 
 // checkEvery is how often the store's health is looked at.
@@ -219,8 +220,10 @@ func (a *App) newHTTP(api server.Entrance) (http.Handler, error) {
 	}
 	var pages *httpapi.Console
 	if a.cfg.Console {
+		a.trend = console.NewTrend(a.measured, time.Now)
 		pages = &httpapi.Console{
 			Secret: a.secret, Now: time.Now, Profiles: slices.Sorted(maps.Keys(a.cfg.Profiles)), MayCall: api.MayCall, Measured: a.measured,
+			Trend: a.trend,
 		}
 	}
 	return httpapi.New(httpapi.Options{
@@ -244,6 +247,10 @@ func (a *App) measured() ([]console.Measure, error) {
 		}
 	}
 	return all, nil
+}
+
+func (a *App) noteFailed(ctx context.Context, f worker.Failure) {
+	a.log.WarnContext(ctx, "the console's curves miss a note: it is tried again", "error", f.Err, "again", f.Again)
 }
 
 // longestWait is how long a call waits to be admitted: callers learn soon that they should come later.
@@ -584,6 +591,9 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	if a.audit != nil {
 		loops = append(loops, a.audit.Run)
+	}
+	if a.trend != nil {
+		loops = append(loops, worker.NewLoop(worker.LoopOptions{Work: a.trend.Note, Failed: a.noteFailed}).Run)
 	}
 	for _, loop := range loops {
 		g.Go(func() error { return a.keep(ctx, loop) })

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
 // visitor is a browser without scripts.
@@ -302,6 +304,54 @@ func TestChangesInTheConsole(t *testing.T) {
 		v.post(t, jobs, "/jobs", "do", "retryall", "next", "/console/jobs").has(t, http.StatusOK, "All parked jobs are tried again.")
 		for _, do := range []string{"retry", "skip"} { // of a job that there is not: the API's own error
 			v.post(t, jobs, "/jobs", "do", do, "user", "ada", "job", "00000000-0000-0000-0000-000000000000").has(t, http.StatusNotFound)
+		}
+	})
+}
+
+func TestParkedJobsInTheConsole(t *testing.T) {
+	t.Parallel()
+	// parked is a visit to a server whose model refused its key once, with the page of ada's jobs.
+	parked := func(t *testing.T) (h *harness, v visitor, jobs seen) {
+		t.Helper()
+		var asked atomic.Int32
+		h = scripted(t, func(llmtest.Request) llmtest.Reply {
+			if asked.Add(1) == 1 {
+				return llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{Message: "no such key"})
+			}
+			return livesIn("Rome", "I live in Rome")
+		})
+		h.record(t, "s", user("", "I live in Rome."), assistant("", "I see."))
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		v = visit(t, h)
+		return h, v, v.get(t, "/jobs", "user", "ada").has(t, http.StatusOK, "401", "Retry", "Skip")
+	}
+	extracted := func(t *testing.T, h *harness) {
+		t.Helper()
+		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}}
+		if r := must(h.work().WaitForWatermark(h.ctx, req))(t); !r.GetReached() {
+			t.Fatalf("waited %v", r)
+		}
+	}
+	t.Run("one is tried again, and learns what it could not", func(t *testing.T) {
+		h, v, jobs := parked(t)
+		v.post(t, jobs, "/jobs", "do", "retry", "user", "ada", "job", field(t, jobs, "job"), "next", "/console/jobs?user=ada").has(t, http.StatusOK)
+		extracted(t, h)
+		v.get(t, "/facts", "user", "ada").has(t, http.StatusOK, "Lives in Rome")
+	})
+	t.Run("one is skipped, and the session goes on without it", func(t *testing.T) {
+		h, v, jobs := parked(t)
+		v.post(t, jobs, "/jobs", "do", "skip", "user", "ada", "job", field(t, jobs, "job"), "next", "/console/jobs?user=ada").
+			has(t, http.StatusOK).hasNot(t, "no such key")
+		extracted(t, h)
+		v.get(t, "/facts", "user", "ada").has(t, http.StatusOK).hasNot(t, "Lives in Rome")
+		v.get(t, "/jobs", "user", "ada", "state", "JOB_STATE_SKIPPED").has(t, http.StatusOK, "Extract facts")
+	})
+	t.Run("a form without its token leaves it parked", func(t *testing.T) {
+		h, v, jobs := parked(t)
+		form := url.Values{"do": {"skip"}, "user": {"ada"}, "job": {field(t, jobs, "job")}}
+		v.do(t, v.form(t, "/jobs", form)).has(t, http.StatusForbidden)
+		if left := h.jobs(t, memoryv1.JobState_JOB_STATE_PARKED); len(left) != 1 {
+			t.Errorf("jobs %v", left)
 		}
 	})
 }

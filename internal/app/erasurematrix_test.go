@@ -1015,7 +1015,7 @@ func (m *matrix) bytes(t *testing.T, all []*told) {
 	}
 }
 
-// stored is all that the primary store holds, by the name of a file or of a collection.
+// stored is all that the primary store holds, by the name of a file or of a collection, and all documents of Elasticsearch.
 func (m *matrix) stored(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -1026,6 +1026,9 @@ func (m *matrix) stored(t *testing.T) map[string][]byte {
 		return out
 	}
 	m.eachRow(t, func(collection string, row bson.Raw) { out[collection] = append(out[collection], row...) })
+	if m.set == onThree {
+		out["Elasticsearch"] = documentsIn(t, m.corner.Elasticsearch, m.corner.Name)
+	}
 	return out
 }
 

@@ -145,6 +145,7 @@ func elasticOptions(cfg config.Config) elasticstore.Options {
 	return elasticstore.Options{
 		URL: cfg.ElasticsearchURL, Prefix: cfg.ElasticsearchPrefix, Username: cfg.ElasticsearchUsername,
 		Password: cfg.ElasticsearchPassword.Reveal(), APIKey: cfg.ElasticsearchAPIKey.Reveal(), Shards: cfg.ElasticsearchShards,
+		Content: cfg.ElasticsearchContent,
 	}
 }
 

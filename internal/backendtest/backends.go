@@ -106,14 +106,19 @@ func (b Backends) dropCollections(ctx context.Context) error {
 	return nil
 }
 
+// dropIndexes deletes the indexes and what they were made by.
 func (b Backends) dropIndexes(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, b.Elasticsearch+"/"+b.Name+"-*", http.NoBody)
-	if err != nil {
-		return err
+	var errs []error
+	for _, what := range []string{"/", "/_index_template/", "/_component_template/"} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodDelete, b.Elasticsearch+what+b.Name+"-*", http.NoBody)
+		if err != nil {
+			return err
+		}
+		r, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return fmt.Errorf("drop the indexes: %w", err)
+		}
+		errs = append(errs, r.Body.Close())
 	}
-	r, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("drop the indexes: %w", err)
-	}
-	return r.Body.Close()
+	return errors.Join(errs...)
 }

@@ -75,7 +75,8 @@ type Config struct {
 	ElasticsearchUsername string        `name:"elasticsearch-username" placeholder:"NAME" help:"The user in Elasticsearch; empty where it asks for none."`
 	ElasticsearchPassword secret.Text   `name:"elasticsearch-password" placeholder:"PASSWORD" help:"The password of elasticsearch-username. Set the variable, not the flag."`
 	ElasticsearchAPIKey   secret.Text   `name:"elasticsearch-api-key" placeholder:"KEY" help:"An API key in place of user and password. Set the variable, not the flag."`
-	ElasticsearchShards   int           `name:"elasticsearch-shards" default:"1" placeholder:"N" help:"Into how many shards an index in Elasticsearch is cut, 1 to 1024. A search asks one, its user's. A change takes strata reindex."`
+	ElasticsearchShards   int           `name:"elasticsearch-shards" default:"1" placeholder:"N" help:"Into how many shards an index in Elasticsearch is cut, 1 to 1024. A search asks one of each index, its user's. A change counts for new indexes: those of further months, and all after strata reindex."`
+	ElasticsearchContent  bool          `name:"elasticsearch-content" default:"true" negatable:"" help:"Whether documents in Elasticsearch hold what people look for and see: tenant, user, session, role, times and text. Without, they hold keys, numbers and stems alone. Indexes made without it stay so until strata reindex; where it is turned off, no further document gets any, and strata reindex takes it from the others."`
 	ViewDeadline          time.Duration `name:"view-deadline" default:"300ms" placeholder:"DURATION" help:"How long an answer waits for Milvus and for Elasticsearch, 1ms to 10s; after it the answer is made without and says so."`
 
 	ChatBaseURL     string        `name:"chat-base-url" placeholder:"URL" help:"The OpenAI-compatible endpoint of the chat models, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1. Empty: nothing leaves this machine, and what is built in summarises and extracts."`

@@ -74,7 +74,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			Head: compaction.HeadSystemAndFirst, Clear: compaction.Clear{Keep: 3},
 		},
 		Facts: policy.Facts{
-			LongTerm: true, OfSession: true, Max: 20, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
+			LongTerm: true, OfSession: true, Max: 20, MinSignificance: 1, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
 		Summaries: policy.Summaries{

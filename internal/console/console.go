@@ -44,6 +44,7 @@ type Options struct {
 	// MayCall returns nil where the sender of a request may call a method of the API, else the call's error.
 	MayCall  func(r *http.Request, method string) error
 	Measured func() ([]Measure, error) // what the server has counted since it started
+	Trend    *Trend                    // of the same over the last minutes
 }
 
 // Console serves the pages. Its methods may be called concurrently.

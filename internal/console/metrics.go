@@ -29,9 +29,10 @@ type Bucket struct {
 // callSeconds is the histogram of calls of the API, by method and code.
 const callSeconds = "strata_rpc_seconds"
 
-// metricsData is what the server counted since it started.
+// metricsData is what the server counted since it started, and over the last minutes.
 type metricsData struct {
 	Live     bool
+	Curves   []curve
 	Calls    []callRow
 	Counters []counterGroup
 }
@@ -76,7 +77,7 @@ func (v *visit) showMetrics() error {
 	if err != nil {
 		return err
 	}
-	data := metricsData{Live: v.argument("live") != "", Calls: callRows(measured), Counters: counterGroups(measured)}
+	data := metricsData{Live: v.argument("live") != "", Curves: v.Trend.curves(), Calls: callRows(measured), Counters: counterGroups(measured)}
 	p := page{Tab: "metrics", Title: v.words.of("metrics.title"), Data: data}
 	if data.Live {
 		p.Again = refreshSeconds

@@ -50,6 +50,7 @@ type Console struct {
 	Profiles []string
 	MayCall  func(r *http.Request, method string) error
 	Measured func() ([]console.Measure, error)
+	Trend    *console.Trend
 }
 
 // New makes the handler of all HTTP requests.
@@ -101,7 +102,7 @@ func withConsole(o Options, next http.Handler) (http.Handler, error) {
 	pages, err := console.New(console.Options{
 		API:    func(r *http.Request) grpc.ClientConnInterface { return caller{grpc: o.GRPC, from: r} },
 		Secret: o.Console.Secret, Now: o.Console.Now, Profiles: o.Console.Profiles,
-		MayCall: o.Console.MayCall, Measured: o.Console.Measured,
+		MayCall: o.Console.MayCall, Measured: o.Console.Measured, Trend: o.Console.Trend,
 	})
 	if err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ const TagWish = "wish"
 // TagProject marks a fact about the project at hand: what it is made of, its rules and decisions. Extraction sets it.
 const TagProject = "project"
 
+// MaxSignificance is the most that a fact's significance can be; the least is 1.
+const MaxSignificance = 10
+
 // Fact is one lasting statement about a user, or about someone the user spoke of.
 type Fact struct {
 	ID           string

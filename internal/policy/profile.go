@@ -94,6 +94,7 @@ type Facts struct {
 	OfSession        bool          `name:"of-session" default:"true" help:"Whether a context has the facts learnt in its session."`
 	Max              int           `name:"max" default:"20" help:"The most facts of other sessions, {limits}."`
 	MinScore         float64       `name:"min-score" default:"0" help:"The least score of a fact of other sessions that has something of the query, {limits}; 0 takes them by rank as far as there is room."`
+	MinSignificance  int           `name:"min-significance" default:"1" help:"How significant a fact of other sessions is at least, {limits}; pinned ones stand in a context whatever they are. Less significant ones are left out before the nearest are chosen, and a search finds them still."`
 	Core             int           `name:"core" default:"5" help:"How many facts about a name, health or diet, or pinned ones, stand in a context whatever its query is, {limits}; fewer where there is little room."`
 	Wishes           int           `name:"wishes" default:"3" help:"How many wishes about how to answer stand beside them, {limits}, but no more than core. More of them contradict each other sooner than help."`
 	CoreSignificance int           `name:"core-significance" default:"7" help:"How significant such a fact is at least, {limits}. Extraction gives as much only to a name, health or family, or to what is said in two messages."`
@@ -200,7 +201,7 @@ const (
 	MaxFacts           = 200 // of other sessions
 	MaxWishes          = 20
 	MaxWeight          = 10 // of a factor or exponent
-	MaxSignificance    = 10
+	MaxSignificance    = memory.MaxSignificance
 	MaxSessions        = 100 // previous ones
 	MaxWeeks           = 52
 	MaxMonths          = 24
@@ -274,6 +275,7 @@ func limited() []Field {
 		settingschema.Number("user-prior", "", func(p *p) *float64 { return &p.UserPrior }, 0, MaxWeight),
 		settingschema.Count("checks", "", func(p *p) int { return len(p.Checks) }, MaxChecks),
 		settingschema.Number("facts.core", "", func(p *p) *int { return &p.Facts.Core }, 0, MaxFacts),
+		settingschema.Number("facts.min-significance", "", func(p *p) *int { return &p.Facts.MinSignificance }, 1, MaxSignificance),
 		settingschema.Number("facts.core-significance", "", func(p *p) *int { return &p.Facts.CoreSignificance }, 1, MaxSignificance),
 		settingschema.Number("facts.share", "", func(p *p) *float64 { return &p.Facts.Share }, 0, 1),
 		settingschema.Number("facts.relevance", "", func(p *p) *float64 { return &p.Facts.Relevance }, 0, MaxWeight),

@@ -314,9 +314,13 @@ type FactQuery struct {
 	Exclude    memory.SessionKey // facts first said in this session are left out; "" for none
 	Categories []memory.Category // only these; nil for all
 	AsOf       time.Time         // recency counts from it
-	Formula    FactFormula
-	MinScore   float64
-	Limit      int // the most hits; 0 for all
+	// MinSignificance is how significant a fact must be at least, 1 to 10; pinned ones always are, and 0 is for all.
+	MinSignificance int
+	// Omits says which facts are no hits beside all other conditions; nil for none.
+	Omits    func(f *memory.Fact) bool
+	Formula  FactFormula
+	MinScore float64
+	Limit    int // the most hits; 0 for all
 	// Similar are cosines with the query, by fact id, that a view of the vectors answered for facts whose vectors the index
 	// does not hold; nil without a view.
 	Similar map[string]float64
@@ -530,11 +534,13 @@ func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
 type factFilter struct {
 	exclude    int32  // the number of a session; -1 for none
 	categories uint64 // a bit for each that is admitted; 0 for all
+	weight     uint8  // the least
 	ids        func(id string) bool
+	omits      func(f *memory.Fact) bool
 }
 
 func (x *FactIndex) filter(q FactQuery) factFilter {
-	f := factFilter{exclude: -1, ids: q.Admits}
+	f := factFilter{exclude: -1, weight: uint8(min(max(q.MinSignificance, 0), 10)), ids: q.Admits, omits: q.Omits}
 	if n, ok := x.sessions[q.Exclude]; ok && q.Exclude != "" {
 		f.exclude = n
 	}
@@ -546,8 +552,8 @@ func (x *FactIndex) filter(q FactQuery) factFilter {
 
 func (f factFilter) fact(x *FactIndex, n int32) bool {
 	t := &x.traits[n]
-	return t.open && t.session != f.exclude && (f.categories == 0 || f.categories&(1<<t.category) != 0) &&
-		(f.ids == nil || f.ids(x.facts[n].ID))
+	return t.open && t.session != f.exclude && t.weight >= f.weight && (f.categories == 0 || f.categories&(1<<t.category) != 0) &&
+		(f.ids == nil || f.ids(x.facts[n].ID)) && (f.omits == nil || !f.omits(&x.facts[n]))
 }
 
 // factScratch is what one search works in, by fact number. Between searches all but cosines is zero.

@@ -93,6 +93,28 @@ func TestFacts(t *testing.T) {
 			t.Errorf("the old text's vector finds the new one: %+v", hits)
 		}
 	})
+	t.Run("what matters too little or is left out takes nobody's place", func(t *testing.T) {
+		x := rank.NewFactIndex()
+		for i := range 300 { // more than a retriever hands to the score
+			x.Put(fact(fmt.Sprint("near", i), "likes tea", 2, "", i))
+			x.SetVector(fmt.Sprint("near", i), []float32{1, 0})
+		}
+		x.Put(fact("far", "drinks coffee", 6, "", 0))
+		x.SetVector("far", []float32{.8, .6})
+		pinned := fact("pinned", "likes tea", 1, "", 0)
+		pinned.Pinned = true
+		x.Put(pinned)
+		q := rank.FactQuery{Terms: text.Terms("tea"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, Limit: 10, Fill: 10}
+		least, omitting := q, q
+		least.MinSignificance = 5
+		omitting.Omits = func(f *memory.Fact) bool { return strings.HasPrefix(f.ID, "near") }
+		for name, q := range map[string]rank.FactQuery{"too little": least, "left out": omitting} {
+			got := factIDs(x.Search(q))
+			if slices.Sort(got); !slices.Equal(got, []string{"far", "pinned"}) {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+	})
 	t.Run("what is essential and significant, and pinned facts, stand without being asked for, up to a number", func(t *testing.T) {
 		job := job
 		job.Text = "Is allergic to nuts"

@@ -193,11 +193,12 @@ func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQu
 			Version:   near.query.Version,
 			Dimension: len(near.query.Values),
 		},
-		Scope:       near.at.scope,
-		Vector:      near.query.Values,
-		Categories:  q.Categories,
-		Exclude:     q.Exclude,
-		CurrentOnly: true,
+		Scope:           near.at.scope,
+		Vector:          near.query.Values,
+		MinSignificance: q.MinSignificance,
+		Categories:      q.Categories,
+		Exclude:         q.Exclude,
+		CurrentOnly:     true,
 	})
 	s.factVectors.stale(near.at.unknown(maps.Keys(found.cosines)))
 	return found, late

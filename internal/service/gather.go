@@ -466,9 +466,11 @@ func (s *ContextBuilder) contextFacts(
 	if r.RecallFloor > 0 && r.Facts.MinScore == 0 {
 		fill = r.Facts.Max
 	}
+	kept := s.policies.RetentionOf("")
 	ask := recall.FactQuestion{FactQuery: rank.FactQuery{
-		Categories: r.Facts.Categories,
-		AsOf:       p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
+		Categories: r.Facts.Categories, MinSignificance: r.Facts.MinSignificance,
+		Omits: func(f *memory.Fact) bool { return kept.HasFaded(*f, p.AsOf) },
+		AsOf:  p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
 		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,
 	}}
 	if longTerm {
@@ -481,8 +483,6 @@ func (s *ContextBuilder) contextFacts(
 	if !longTerm {
 		found.Hits = nil
 	}
-	kept := s.policies.RetentionOf("")
-	found.Hits = slices.DeleteFunc(found.Hits, func(h rank.FactHit) bool { return kept.HasFaded(h.Fact, p.AsOf) })
 	return found, err
 }
 

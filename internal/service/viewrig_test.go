@@ -147,6 +147,7 @@ type wiring struct {
 	reranked int           // how many candidates it reads; 50 when 0
 	waits    time.Duration // for the reranker; a minute when 0
 	near     func(term string) []synonyms.Word
+	least    int // the least significance of facts in contexts; 0 for any
 }
 
 func newRig(t *testing.T) *rig {
@@ -191,7 +192,9 @@ func (r *rig) service(w wiring) services {
 	profile := policy.Profile{
 		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Sections: policy.Sections{Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsSystem,
 		Summaries: policy.Summaries{Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3},
-		Counter:   "o200k_base", Facts: policy.Facts{LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1},
+		Counter:   "o200k_base", Facts: policy.Facts{
+			LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1, MinSignificance: w.least,
+		},
 	}
 	all := service.New(service.Options{
 		Gate:  openGate{},
@@ -228,11 +231,19 @@ func (r *rig) says(user memory.UserRef, session, words string) {
 // knows stores a fact of the user and returns its id.
 func (r *rig) knows(user memory.UserRef, words string) string {
 	r.t.Helper()
-	f, err := r.service(wiring{}).CreateFact(r.t.Context(), service.FactCreation{User: user, Fact: service.WithFactDefaults(memory.Fact{
-		Text: words, Significance: 5, Category: memory.CategoryOther,
-	})})
-	r.must(err)
-	return f.ID
+	return r.knowsAll(user, memory.Fact{Text: words, Significance: 5, Category: memory.CategoryOther})[0]
+}
+
+// knowsAll stores facts of the user and returns their ids.
+func (r *rig) knowsAll(user memory.UserRef, facts ...memory.Fact) (ids []string) {
+	r.t.Helper()
+	s := r.service(wiring{})
+	for _, f := range facts {
+		f, err := s.CreateFact(r.t.Context(), service.FactCreation{User: user, Fact: service.WithFactDefaults(f)})
+		r.must(err)
+		ids = append(ids, f.ID)
+	}
+	return ids
 }
 
 // embeds stores the vectors that facts lack.
@@ -266,6 +277,9 @@ func (r *rig) feedVectors(user memory.UserRef) {
 	r.must(r.vectors.Prepare(ctx, space))
 	for _, f := range state.Facts {
 		if of[f.ID] != nil {
+			if f.Pinned {
+				f.Significance = memory.MaxSignificance
+			}
 			r.must(r.vectors.Put(ctx, space, []store.VectorRow{{
 				Scope: state.Scope, FactID: f.ID, Revision: f.Revision, Vector: of[f.ID], Significance: f.Significance, Category: f.Category,
 				ValidFrom: f.ValidFrom, ValidTo: f.ValidTo,

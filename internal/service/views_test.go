@@ -114,6 +114,43 @@ func TestFiltersGoToTheVectorView(t *testing.T) {
 	}
 }
 
+// crowd are facts that are nearer to the query concert than any of those behind it, and matter little.
+func crowd(n int, behind ...memory.Fact) []memory.Fact {
+	var facts []memory.Fact
+	for i := range n {
+		facts = append(facts, memory.Fact{Text: fmt.Sprintf("Heard song number %d", i), Significance: 2, Category: memory.CategoryOther})
+	}
+	return append(facts, behind...)
+}
+
+func TestTheLeastSignificanceHoldsBeforeTheNearestAreChosen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.knowsAll(ada, crowd(300,
+		memory.Fact{Text: "Plays the violin as a job", Significance: 6, Category: memory.CategoryOther},
+		memory.Fact{Text: "Owns a violin and drinks tea", Significance: 1, Category: memory.CategoryOther, Pinned: true},
+	)...)
+	r.embeds()
+	r.feedVectors(ada)
+	for name, w := range map[string]wiring{
+		"by a view":          {vectors: r.vectors, least: 5},
+		"by an exact search": {least: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := r.ask(r.service(w), "concert")
+			context := fmt.Sprint(got.context.Rendering)
+			for words, want := range map[string]bool{"Plays the violin as a job": true, "Owns a violin": true, "Heard song": false} {
+				if strings.Contains(context, words) != want {
+					t.Errorf("that the context says %q is not %v:\n%s", words, want, context)
+				}
+			}
+			if len(got.facts.Hits) != 20 {
+				t.Errorf("a search finds %d facts of 20", len(got.facts.Hits))
+			}
+		})
+	}
+}
+
 type vectorFunc func(context.Context, store.VectorSearch) ([]store.VectorHit, error)
 
 func (f vectorFunc) Search(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {

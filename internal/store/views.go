@@ -136,6 +136,8 @@ type VectorView = View[VectorSpace, VectorRow, VectorSearch, VectorHit]
 
 // TextView is a full-text view of messages and facts, a further source of candidates. Text reaches it as terms of package text,
 // so that it ranks by the same analysis. Further than View says:
+//   - A message must be put with the same Recorded each time: a driver may choose by it where the row lies.
+//   - What a row's Content says must be gone with the row, and must not change what Search returns.
 //   - Put must pass over a row of a lower revision than the stored one. After Remove a driver may pass over rows up to the
 //     removed revision, but only for a while: a later Put brings the row back. That is harmless, because hits are looked up
 //     in the primary store, and Verify removes the row again.
@@ -158,7 +160,7 @@ type VectorRow struct {
 	Place        memory.Place // of a message
 	Revision     int64        // of the fact, or of the message's vector
 	Vector       []float32
-	Significance int // of a fact, 1 to 10
+	Significance int // of a fact, 1 to 10; of a pinned one 10
 	Category     memory.Category
 	Session      memory.SessionKey // of the message, or where the fact was first learnt; "" for none
 	ValidFrom    time.Time         // zero for always; of a message its create time
@@ -171,7 +173,7 @@ type VectorSearch struct {
 	Scope           memory.ScopeKey
 	Vector          []float32
 	Limit           int // 1 to 1000
-	MinSignificance int // 0 for all
+	MinSignificance int // 0 and 1 for all
 	Categories      []memory.Category
 	Exclude         memory.SessionKey   // facts first learnt in it are left out; "" for none
 	Sessions        []memory.SessionKey // only rows of these; nil for all
@@ -221,7 +223,18 @@ type TextRow struct {
 	Significance int
 	Current      bool      // of a fact: whether it holds
 	Time         time.Time // a message's create time, a fact's valid-from
+	Recorded     time.Time // a message's record time; zero of a fact
 	Terms        []string  // of text.Terms, without blanks
+	Content      TextContent
+}
+
+// TextContent is what people who search the view's server by themselves look for and see. A driver may leave all of it out.
+type TextContent struct {
+	User      memory.UserRef
+	SessionID string // of a message
+	MessageID string // of a message; "" where it has none
+	Name      string // of a message its author, of a fact whom it is about; "" for the user
+	Text      string // what a message says, with masks for secrets, or a fact
 }
 
 // TextSearch asks for rows by their terms. Every filter holds before the best are chosen.

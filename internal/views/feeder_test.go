@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -51,6 +52,7 @@ type faultyTexts struct {
 	refuses string // a term
 	panics  string // a term
 	puts    []int  // rows of each Put
+	rows    []store.TextRow
 }
 
 func (v *faultyTexts) Lag() time.Duration { return v.lag }
@@ -64,7 +66,7 @@ func (v *faultyTexts) set(down bool, refuses string) {
 func (v *faultyTexts) Put(ctx context.Context, space store.TextSpace, rows []store.TextRow) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.puts = append(v.puts, len(rows))
+	v.puts, v.rows = append(v.puts, len(rows)), append(v.rows, rows...)
 	if v.down {
 		return errors.New("connection refused")
 	}
@@ -309,6 +311,31 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
+	viewsInBubble(t, "rows of texts say who said what, where and when, for people who search by themselves", func(t *testing.T, v *fixture) {
+		at := time.Now().UTC()
+		v.say(chat, "the first words")
+		v.learn(bob, "likes tea")
+		v.feeders("a")
+		pass(time.Second)
+		want := map[string]store.TextContent{
+			"message": {User: chat.UserRef, SessionID: chat.SessionID, MessageID: fmt.Sprintf("%s-the first words-%d", chat.SessionID, at.UnixNano()), Text: "the first words"},
+			"fact":    {User: bob, Text: "likes tea"},
+		}
+		got := map[string]store.TextContent{}
+		for _, r := range v.texts.rows {
+			kind := "fact"
+			if r.FactID == "" {
+				kind = "message"
+				if !r.Recorded.Equal(at.Truncate(time.Microsecond)) {
+					t.Errorf("the message was recorded at %v, its row says %v", at, r.Recorded)
+				}
+			}
+			got[kind] = r.Content
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 	viewsInBubble(t, "a changed fact keeps its vector's row with the new labels, and a new text loses its row until it has a vector", func(t *testing.T, v *fixture) {
 		facts := v.learn(bob, "likes tea", "lives in Lisbon")
 		v.embed(1, 2)

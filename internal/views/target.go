@@ -323,6 +323,9 @@ func vectorRow(scope memory.ScopeKey, f memory.Fact, v store.FactVector) row {
 		Scope: scope, FactID: f.ID, Revision: f.Revision, Vector: v.Vector, Significance: f.Significance, Category: f.Category,
 		ValidFrom: f.ValidFrom, ValidTo: f.ValidTo,
 	}
+	if f.Pinned {
+		r.vector.Significance = memory.MaxSignificance // above every least one: see rank.FactQuery
+	}
 	if len(f.Evidence) > 0 {
 		r.vector.Session = f.Evidence[0].Session
 	}

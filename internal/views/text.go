@@ -23,16 +23,17 @@ func (factSource) changes(ctx context.Context, s RowStore, _ space, feed store.F
 	}
 	p := piece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{Revision: facts.Revision}}
 	for _, f := range facts.Facts {
-		p.rows = append(p.rows, factRow(facts.Scope, f))
+		p.rows = append(p.rows, factRow(facts.Scope, feed.User, f))
 	}
 	return p, nil
 }
 
-func factRow(scope memory.ScopeKey, f memory.Fact) row {
+func factRow(scope memory.ScopeKey, user memory.UserRef, f memory.Fact) row {
 	r := row{RowState: store.RowState{Scope: scope, FactID: f.ID, Revision: f.Revision}}
 	r.text = store.TextRow{
 		Scope: scope, FactID: f.ID, Revision: f.Revision, Category: f.Category, Significance: f.Significance,
 		Current: f.IsCurrent(), Time: f.ValidFrom, Terms: terms(f.Words()),
+		Content: store.TextContent{User: user, Name: f.Subject, Text: f.Text},
 	}
 	return r
 }
@@ -65,7 +66,7 @@ func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed s
 	for _, m := range messages {
 		p.told.Seq = m.Seq
 		if m.Recallable() {
-			p.rows = append(p.rows, messageRow(feed.Scope, feed.Key, m))
+			p.rows = append(p.rows, messageRow(feed.Scope, feed.Session, feed.Key, m))
 		}
 	}
 	p.more = len(messages) > 0 && p.told.Seq < feed.Head.Seq
@@ -73,10 +74,12 @@ func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed s
 }
 
 // messageRow takes the words apart as package rank does, but the message as a whole: a view ranks messages, not passages.
-func messageRow(scope memory.ScopeKey, session memory.SessionKey, m memory.Message) row {
+func messageRow(scope memory.ScopeKey, ref memory.SessionRef, session memory.SessionKey, m memory.Message) row {
 	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}
+	said := m.SaidText()
 	r.text = store.TextRow{
-		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Terms: terms(m.SaidText()),
+		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Recorded: m.RecordTime, Terms: terms(said),
+		Content: store.TextContent{User: ref.UserRef, SessionID: ref.SessionID, MessageID: m.ID, Name: m.Name, Text: said},
 	}
 	return r
 }

@@ -151,7 +151,7 @@ func (factSource) load(ctx context.Context, s VerifyStore, _ space, user memory.
 	var out []row
 	for _, f := range facts.Facts {
 		if asked(rowKey{fact: f.ID}) {
-			out = append(out, factRow(facts.Scope, f))
+			out = append(out, factRow(facts.Scope, user.Ref, f))
 		}
 	}
 	return out, nil
@@ -226,7 +226,7 @@ func (transcriptSource) load(ctx context.Context, s VerifyStore, _ space, user m
 		}
 		for _, m := range messages {
 			if m.Message.Recallable() {
-				out = append(out, messageRow(user.Scope, m.Session, m.Message))
+				out = append(out, messageRow(user.Scope, user.Ref.Session(m.SessionID), m.Session, m.Message))
 			}
 		}
 	}

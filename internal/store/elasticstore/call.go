@@ -82,7 +82,7 @@ func (c cause) kind() string {
 	return c.Type
 }
 
-// isMissing reports whether the index is not there.
+// isMissing reports whether an index is not there.
 func isMissing(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && r.status == http.StatusNotFound && r.kind == "index_not_found_exception"
@@ -91,6 +91,11 @@ func isMissing(err error) bool {
 // isBusy reports whether the server refused for now.
 func isBusy(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// isBlocked reports whether an index takes no rows for now.
+func isBlocked(status int, c cause) bool {
+	return status == http.StatusForbidden && c.kind() == "cluster_block_exception"
 }
 
 // body is the JSON of a request's value, which encoding/json can always write.

@@ -16,7 +16,7 @@ const (
 	eraseNames = 500  // rows that one request names
 )
 
-// Remove deletes the rows that are visible after a refresh.
+// Remove deletes the rows that are visible after a refresh, and then the indices of months that are over and have none left.
 func (v *View) Remove(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, rows []store.RowState) error {
 	if err := space.Check(); err != nil {
 		return err
@@ -26,14 +26,20 @@ func (v *View) Remove(ctx context.Context, space store.TextSpace, scope memory.S
 			return err
 		}
 	}
+	var removed int64
 	for len(rows) > 0 {
 		n := min(len(rows), eraseNames)
-		if _, err := v.erase(ctx, space, scope, anyRow(rows[:n])); err != nil {
+		deleted, err := v.erase(ctx, space, scope, anyRow(rows[:n]))
+		if err != nil {
 			return v.failed("remove rows from", space, err)
 		}
+		removed += deleted
 		rows = rows[n:]
 	}
-	return nil
+	if removed == 0 {
+		return nil
+	}
+	return v.failed("tidy up", space, v.dropEmptyMonths(ctx, space))
 }
 
 // EraseScope deletes the scope's rows from every index that there is.
@@ -49,6 +55,9 @@ func (v *View) EraseScope(ctx context.Context, scope memory.ScopeKey) (int64, er
 	for _, s := range spaces {
 		n, err := v.erase(ctx, s, scope, nil)
 		erased += n
+		if err == nil && n > 0 {
+			err = v.dropEmptyMonths(ctx, s)
+		}
 		if err != nil {
 			return erased, v.failed("erase a scope from", s, err)
 		}
@@ -89,11 +98,15 @@ func anyRow(rows []store.RowState) []query {
 // rows that were written meanwhile are passed over by one deletion and found by the next.
 func (v *View) erase(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, which []query) (int64, error) {
 	match := boolean{Filter: []query{term("scope", scope)}, Should: which, Minimum: min(1, len(which))}
+	indices := v.whole(space)
 	var erased int64
 	for stuck := 0; stuck < eraseStuck; stuck++ {
-		found, deleted, err := v.deleteMatching(ctx, space, scope, match)
+		found, deleted, err := v.deleteMatching(ctx, indices, scope, match)
 		if isMissing(err) {
-			return erased, nil
+			if indices, err = v.left(ctx, space); err != nil || len(indices) == 0 {
+				return erased, err
+			}
+			continue
 		}
 		erased += deleted
 		if err != nil || found == 0 {
@@ -108,11 +121,11 @@ func (v *View) erase(ctx context.Context, space store.TextSpace, scope memory.Sc
 
 func (v *View) deleteMatching(
 	ctx context.Context,
-	space store.TextSpace,
+	indices []string,
 	scope memory.ScopeKey,
 	match boolean,
 ) (found, deleted int64, err error) {
-	if err := v.refresh(ctx, space); err != nil {
+	if err := v.refresh(ctx, indices); err != nil {
 		return 0, 0, err
 	}
 	b, err := body(map[string]query{"query": {Bool: &match}})
@@ -126,7 +139,7 @@ func (v *View) deleteMatching(
 		Failures []struct{} `json:"failures"`
 	}
 	err = v.call(ctx, esapi.DeleteByQueryRequest{
-		Index: []string{v.index(space)}, Body: b, Routing: []string{string(scope)},
+		Index: indices, Body: b, Routing: []string{string(scope)}, ExpandWildcards: "all", // a closed one is an error, not passed over
 		Conflicts: "proceed", Refresh: &visible, MaxDocs: &most,
 	}, &answer)
 	if err == nil && len(answer.Failures) > 0 {

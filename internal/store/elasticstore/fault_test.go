@@ -52,6 +52,7 @@ func against(t *testing.T, answer respond) (*View, *atomic.Int64) {
 	t.Cleanup(func() { v.Close() })
 	opened.Store(true)
 	v.pause = func(ctx context.Context, _ int) error { return ctx.Err() }
+	v.layouts[space] = layout{meta: v.newest(space.View)}
 	return v, &requests
 }
 
@@ -232,7 +233,7 @@ func deletions(answer func(w http.ResponseWriter, n int)) respond {
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request, _ int64, _ []string) {
 		switch {
-		case strings.HasSuffix(r.URL.Path, "/_mapping"):
+		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/strata-facts-*"):
 			fmt.Fprint(w, `{"strata-facts-000001":{"mappings":{"_meta":{"strata_schema":1}}}}`)
 		case strings.HasSuffix(r.URL.Path, "/_delete_by_query"):
 			answer(w, n)
@@ -269,18 +270,113 @@ func TestOnlyServersOf714OrNewerAreUsed(t *testing.T) {
 	}
 }
 
-func TestIndicesAreNamedByPrefixViewAndBuild(t *testing.T) {
+func TestIndicesAreNamedByPrefixViewBuildAndMonth(t *testing.T) {
 	v := &View{prefix: "strata"}
-	for name, want := range map[string]store.TextSpace{
-		"strata-transcript-000001":   {View: memory.ViewTranscript, Build: 1},
-		"strata-facts-123456789":     {View: memory.ViewFacts, Build: 123456789},
-		"strata-x-transcript-000001": {}, "strata-transcript-1": {}, "strata-transcript-000000": {}, "strata-vectors-000001": {},
+	type named struct {
+		space store.TextSpace
+		month month
+	}
+	for name, want := range map[string]named{
+		"strata-transcript-000001":         {store.TextSpace{View: memory.ViewTranscript, Build: 1}, ""},
+		"strata-transcript-000002-2026.11": {store.TextSpace{View: memory.ViewTranscript, Build: 2}, "2026.11"},
+		"strata-facts-123456789":           {store.TextSpace{View: memory.ViewFacts, Build: 123456789}, ""},
+		"strata-x-transcript-000001":       {}, "strata-transcript-1": {}, "strata-transcript-000000": {}, "strata-vectors-000001": {},
 		"strata-transcript-000001-put": {}, "other-transcript-000001": {}, "strata-transcript-+00001": {}, "strata": {},
+		"strata-transcript-000001-2026.13": {}, "strata-transcript-000001-2026.1": {}, "strata-transcript-000001-2026.11-put": {},
+		"strata-transcript-000001-": {},
 	} {
-		got, ok := v.space(name)
-		if ok != (want.Build > 0) || ok && got != want {
-			t.Errorf("%s is %v, %v", name, got, ok)
+		got, m, ok := v.parse(name)
+		if ok != (want.space.Build > 0) || ok && (named{got, m}) != want {
+			t.Errorf("%s is %v, %q, %v", name, got, m, ok)
 		}
+	}
+}
+
+func TestAMonthIsThatOfTheRecordTimeInUTC(t *testing.T) {
+	east := time.FixedZone("east", 9*60*60)
+	for at, want := range map[time.Time]month{
+		{}: "",
+		time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC):  "2026.12",
+		time.Date(2026, 12, 1, 8, 59, 59, 0, east):    "2026.11",
+		time.Date(1999, 1, 31, 23, 0, 0, 0, time.UTC): "1999.01",
+	} {
+		if got := monthOf(at); got != want {
+			t.Errorf("%v is of %q, want %q", at, got, want)
+		}
+	}
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	for m, want := range map[month]bool{"2026.11": true, "1999.12": true, "2026.12": false, "2027.01": false, "": false} {
+		if m.isBefore(december) != want {
+			t.Errorf("%q is over in December of 2026: %v", m, !want)
+		}
+	}
+}
+
+func TestTheAliasToReadByHasTheOldestSpaceOnly(t *testing.T) {
+	x := func(build int64, m month, shown bool) index {
+		s := store.TextSpace{View: memory.ViewTranscript, Build: build}
+		return index{name: (&View{prefix: "strata"}).index(s, m), space: s, month: m, shown: shown}
+	}
+	facts := index{name: "strata-facts-000001", space: space}
+	for _, c := range []struct {
+		name string
+		all  []index
+		want []aliasAction
+	}{
+		{"of a view without indices nothing is to be done", []index{facts}, nil},
+		{"the first space is shown", []index{x(1, "", false), x(1, "2026.11", true)}, []aliasAction{{Add: &aliasOf{"strata-transcript-000001", "a"}}}},
+		{"a space that is being filled is not", []index{facts, x(1, "", true), x(2, "", false), x(2, "2026.11", true)}, []aliasAction{
+			{Remove: &aliasOf{"strata-transcript-000002-2026.11", "a"}},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, showing(memory.ViewTranscript, "a", c.all)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestARowOfAnIndexThatIsBeingDroppedIsPutAgain(t *testing.T) {
+	v, requests := against(t, func(w http.ResponseWriter, _ *http.Request, n int64, _ []string) {
+		if n == 1 {
+			fmt.Fprint(w, `{"items":[{"index":{"status":201}},{"index":{"status":403,"error":{"type":"cluster_block_exception"}}},{"index":{"status":201}}]}`)
+			return
+		}
+		items(w, 201)
+	})
+	if err := v.Put(t.Context(), space, threeRows()); err != nil || requests.Load() != 2 {
+		t.Errorf("Put returned %v after %d requests", err, requests.Load())
+	}
+	v, _ = against(t, func(w http.ResponseWriter, _ *http.Request, _ int64, _ []string) { items(w, 201, 403, 201) })
+	if v.Put(t.Context(), space, threeRows()) == nil {
+		t.Error("Put took a row for stored that the server forbids")
+	}
+}
+
+func TestEraseDoesNotTakeAnIndexThatGoesMeanwhileForAllOfThem(t *testing.T) {
+	deleted := 0
+	v, _ := against(t, func(w http.ResponseWriter, r *http.Request, _ int64, _ []string) {
+		switch {
+		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/strata-facts-*"):
+			fmt.Fprint(w, `{"strata-facts-000001":{"mappings":{"_meta":{"strata_schema":2}}}}`)
+		case strings.HasSuffix(r.URL.Path, "/_delete_by_query"):
+			deleted++
+			switch deleted {
+			case 1:
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, `{"error":{"type":"index_not_found_exception"}}`)
+			case 2:
+				fmt.Fprint(w, `{"total":3,"deleted":3}`)
+			default:
+				fmt.Fprint(w, `{"total":0}`)
+			}
+		default:
+			fmt.Fprint(w, `{}`)
+		}
+	})
+	if n, err := v.EraseScope(t.Context(), "u"); err != nil || n != 3 {
+		t.Errorf("EraseScope returned %d, %v", n, err)
 	}
 }
 

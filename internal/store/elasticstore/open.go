@@ -1,9 +1,11 @@
 // Package elasticstore is a full-text view of messages and facts in Elasticsearch 7.14 or newer (store.TextView).
 //
-// Every space is an index of its own, named prefix-view-build, such as strata-transcript-000001. Rows are routed by their
-// scope, and every request that reads or deletes filters by the scope too: a shard holds many scopes, so routing is only
-// for speed. Terms arrive analysed; the built-in whitespace analyzer splits them and nothing more, so that the index needs
-// no plugin. Requests are built from Go values by encoding/json alone.
+// Every space has an index of its own, named prefix-view-build, such as strata-transcript-000002; messages lie in further ones, one
+// for each month of their record times, such as strata-transcript-000002-2026.11. An index of a month that is over is deleted when
+// its last row is. Who reads the server without Strata uses the aliases strata-transcript and strata-facts, which have each row
+// once. Rows are routed by their scope, and every request that reads or deletes filters by the scope too: a shard holds many
+// scopes, so routing is only for speed. Terms arrive analysed; the built-in whitespace analyzer splits them and nothing more, so
+// that ranking needs no plugin. Requests are built from Go values by encoding/json alone.
 //
 // Scores are Elasticsearch's own BM25, whose statistics are those of a shard, other users' rows included: hits are
 // candidates in a rough order, and the caller looks each one up and ranks it by the user's own statistics.
@@ -20,6 +22,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	elasticsearch "github.com/elastic/go-elasticsearch/v7"
@@ -27,6 +30,7 @@ import (
 
 	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
 )
 
 const (
@@ -45,6 +49,10 @@ type Options struct {
 	// Shards is how many parts an index that Prepare makes has; 0 for 1. A search asks one shard, the one of the scope, so
 	// more shards hold more and cost a search nothing. An index keeps the number that it was made with.
 	Shards int
+	// Content has documents hold what people look for and see: tenant, user, session, role, times and text. It counts for spaces that
+	// are made from then on; a space that was made without has none, and one that was made with it gets no more when it is off.
+	Content bool
+	Now     func() time.Time // time.Now when nil
 }
 
 // View is a text view in Elasticsearch. It may be used by many goroutines at once.
@@ -53,7 +61,12 @@ type View struct {
 	transport *http.Transport
 	prefix    string
 	schemas   map[memory.View]schema
+	content   bool
+	now       func() time.Time
 	pause     func(ctx context.Context, attempt int) error // before rows that were refused as too busy are put again
+
+	mu      sync.Mutex
+	layouts map[store.TextSpace]layout // of spaces that were put to lately
 }
 
 // Open connects to the server. It fails when the server does not respond, is older than 7.14, or has an index of a newer
@@ -79,7 +92,7 @@ func newView(o Options) (*View, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	schemas, err := readSchemas(o.Shards)
+	schemas, err := readSchemas(o)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +108,13 @@ func newView(o Options) (*View, error) {
 	if err != nil {
 		return nil, errors.New("the client cannot be made of these options") // the cause may quote the address with its password
 	}
-	return &View{client: client, transport: transport, prefix: o.Prefix, schemas: schemas, pause: pause}, nil
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &View{
+		client: client, transport: transport, prefix: o.Prefix, schemas: schemas, content: o.Content, now: o.Now, pause: pause,
+		layouts: map[store.TextSpace]layout{},
+	}, nil
 }
 
 // check refuses options that would fail later; it repeats none, for an address may hold a password.

@@ -19,7 +19,7 @@ func TestOpen(t *testing.T) {
 	url := backend.Elasticsearch(t)
 	t.Run("an index of a newer schema is refused with what to do", func(t *testing.T) {
 		prefix := fmt.Sprintf("test-%x", rand.Uint64())
-		createIndex(t, url+"/"+prefix+"-facts-000003", `{"mappings":{"_meta":{"strata_schema":2}}}`)
+		createIndex(t, url+"/"+prefix+"-facts-000003", `{"mappings":{"_meta":{"strata_schema":99}}}`)
 		_, err := elasticstore.Open(t.Context(), elasticstore.Options{URL: url, Prefix: prefix})
 		if err == nil || !strings.Contains(err.Error(), "run the newer version of strata") {
 			t.Errorf("Open answered %v", err)
@@ -42,7 +42,7 @@ func TestOpen(t *testing.T) {
 	})
 	t.Run("a prefix that begins another one does not share its indices", func(t *testing.T) {
 		prefix := fmt.Sprintf("test-%x", rand.Uint64())
-		longer := opened(t, elasticstore.Options{URL: url, Prefix: prefix + "-facts"})
+		longer := openAs(t, elasticstore.Options{Prefix: prefix + "-facts"})
 		space := store.TextSpace{View: memory.ViewFacts, Build: 1}
 		if err := longer.Prepare(t.Context(), space); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func createIndex(t *testing.T, url, body string) {
 	t.Cleanup(func() { send(t, http.MethodDelete, url, "") })
 }
 
-func send(t *testing.T, method, url, body string) {
+func send(t testing.TB, method, url, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, url, strings.NewReader(body))
 	if err != nil {

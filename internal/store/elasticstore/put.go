@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/elastic/go-elasticsearch/v7/esapi"
@@ -37,28 +37,6 @@ type action struct {
 	} `json:"index"`
 }
 
-// messageDoc and factDoc are rows as an index has them; times are microseconds since 1970.
-type messageDoc struct {
-	Scope    memory.ScopeKey   `json:"scope"`
-	Session  memory.SessionKey `json:"session"`
-	Seq      int64             `json:"seq"`
-	Revision int64             `json:"revision"`
-	Role     memory.Role       `json:"role"`
-	Time     int64             `json:"time"`
-	Terms    string            `json:"terms"`
-}
-
-type factDoc struct {
-	Scope        memory.ScopeKey `json:"scope"`
-	Fact         string          `json:"fact"`
-	Revision     int64           `json:"revision"`
-	Category     memory.Category `json:"category"`
-	Significance int             `json:"significance"`
-	Current      bool            `json:"current"`
-	Time         int64           `json:"time"`
-	Terms        string          `json:"terms"`
-}
-
 // entry is a row as a bulk request has it: two lines.
 type entry []byte
 
@@ -67,35 +45,67 @@ func (v *View) Put(ctx context.Context, space store.TextSpace, rows []store.Text
 	if err := space.Check(); err != nil {
 		return err
 	}
-	entries := make([]entry, len(rows))
-	for i, r := range rows {
+	for _, r := range rows {
 		if err := r.Check(space.View); err != nil {
 			return err
 		}
-		e, err := newEntry(space.View, r)
+	}
+	err := v.putRows(ctx, space, rows)
+	if isMissing(err) { // the index of a month was deleted since, or the whole space was
+		v.forget(space)
+		err = v.putRows(ctx, space, rows)
+	}
+	return v.failed("put rows into", space, err)
+}
+
+func (v *View) putRows(ctx context.Context, space store.TextSpace, rows []store.TextRow) error {
+	months := map[month]bool{}
+	for _, r := range rows {
+		months[monthOf(r.Recorded)] = true
+	}
+	l, err := v.layout(ctx, space, months)
+	if err != nil {
+		return err
+	}
+	if l.Content && !v.content {
+		l.Content = false // it was turned off after the index was made
+	}
+	entries := map[month][]entry{}
+	for _, r := range rows {
+		e, err := newEntry(space.View, l.meta, r)
 		if err != nil {
 			return err
 		}
-		entries[i] = e
+		m := l.monthOf(r)
+		entries[m] = append(entries[m], e)
 	}
+	for _, m := range slices.Sorted(maps.Keys(entries)) {
+		if err := v.putEntries(ctx, v.index(space, m), entries[m]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) putEntries(ctx context.Context, index string, entries []entry) error {
 	for len(entries) > 0 {
 		n := fitting(entries)
-		if err := v.put(ctx, space, entries[:n]); err != nil {
-			return v.failed("put rows into", space, err)
+		if err := v.put(ctx, index, entries[:n]); err != nil {
+			return err
 		}
 		entries = entries[n:]
 	}
 	return nil
 }
 
-func newEntry(view memory.View, r store.TextRow) (entry, error) {
+func newEntry(view memory.View, says meta, r store.TextRow) (entry, error) {
 	var a action
 	a.Index.ID, a.Index.Routing = documentID(r), string(r.Scope)
 	a.Index.Version, a.Index.VersionType = r.Revision, "external_gte"
 	var e bytes.Buffer
 	lines := json.NewEncoder(&e)
 	lines.SetEscapeHTML(false)
-	if err := errors.Join(lines.Encode(a), lines.Encode(document(view, r))); err != nil {
+	if err := errors.Join(lines.Encode(a), lines.Encode(document(view, says, r))); err != nil {
 		return nil, fmt.Errorf("write a row: %w", err)
 	}
 	return e.Bytes(), nil
@@ -107,14 +117,6 @@ func documentID(r store.TextRow) string {
 		return string(r.Scope) + "/" + r.FactID
 	}
 	return string(r.Scope) + "/" + string(r.Place.Session) + "/" + strconv.FormatInt(r.Place.Seq, 10)
-}
-
-func document(view memory.View, r store.TextRow) any {
-	terms := strings.Join(r.Terms, " ")
-	if view == memory.ViewFacts {
-		return factDoc{r.Scope, r.FactID, r.Revision, r.Category, r.Significance, r.Current, r.Time.UnixMicro(), terms}
-	}
-	return messageDoc{r.Scope, r.Place.Session, r.Place.Seq, r.Revision, r.Role, r.Time.UnixMicro(), terms}
 }
 
 // fitting is how many entries one request takes, at least one.
@@ -130,9 +132,9 @@ func fitting(entries []entry) int {
 }
 
 // put sends entries until none is left that was refused as too busy.
-func (v *View) put(ctx context.Context, space store.TextSpace, entries []entry) error {
+func (v *View) put(ctx context.Context, index string, entries []entry) error {
 	for attempt := 1; ; attempt++ {
-		busy, err := v.bulk(ctx, space, entries)
+		busy, err := v.bulk(ctx, index, entries)
 		if err != nil || len(busy) == 0 {
 			return err
 		}
@@ -147,10 +149,10 @@ func (v *View) put(ctx context.Context, space store.TextSpace, entries []entry) 
 }
 
 // bulk sends one request and returns the entries that the server was too busy for.
-func (v *View) bulk(ctx context.Context, space store.TextSpace, entries []entry) (busy []entry, err error) {
+func (v *View) bulk(ctx context.Context, index string, entries []entry) (busy []entry, err error) {
 	alias := true
 	r := esapi.BulkRequest{
-		Index: v.index(space) + putSuffix, RequireAlias: &alias, Timeout: bulkTimeout,
+		Index: index + putSuffix, RequireAlias: &alias, Timeout: bulkTimeout,
 		Body:       bytes.NewReader(slices.Concat(entries...)),
 		FilterPath: []string{"items.*.status", "items.*.error.type"},
 	}
@@ -182,7 +184,7 @@ func (a bulkAnswer) settle(sent []entry) (busy []entry, err error) {
 		switch {
 		case outcome.Status == http.StatusOK || outcome.Status == http.StatusCreated:
 		case outcome.Status == http.StatusConflict: // a newer row is there, or was deleted a moment ago
-		case isBusy(outcome.Status):
+		case isBusy(outcome.Status) || isBlocked(outcome.Status, outcome.Error): // see dropEmpty
 			busy = append(busy, sent[i])
 		default:
 			return nil, fmt.Errorf("row %d of %d: %w", i+1, len(sent), &refusal{outcome.Status, outcome.Error.kind()})

@@ -26,21 +26,24 @@ func (v *View) Rows(ctx context.Context, q store.RowQuery[store.TextSpace]) ([]s
 	if q.Scope != "" && !store.MintedKey(string(q.Scope)) {
 		return nil, store.ErrTextKey
 	}
-	rows, err := v.rows(ctx, q)
+	rows, err := v.rows(ctx, v.whole(q.Space), q)
 	if isMissing(err) {
-		return nil, nil
+		var left []string
+		if left, err = v.left(ctx, q.Space); err == nil && len(left) > 0 {
+			rows, err = v.rows(ctx, left, q)
+		}
 	}
 	return rows, v.failed("list the rows of", q.Space, err)
 }
 
-func (v *View) rows(ctx context.Context, q store.RowQuery[store.TextSpace]) ([]store.RowState, error) {
-	if err := v.refresh(ctx, q.Space); err != nil {
+func (v *View) rows(ctx context.Context, indices []string, q store.RowQuery[store.TextSpace]) ([]store.RowState, error) {
+	if err := v.refresh(ctx, indices); err != nil {
 		return nil, err
 	}
 	var rows []store.RowState
 	for len(rows) < q.Limit {
 		want := min(q.Limit-len(rows), rowsPage)
-		page, err := v.page(ctx, q, want)
+		page, err := v.page(ctx, indices, q, want)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +56,7 @@ func (v *View) rows(ctx context.Context, q store.RowQuery[store.TextSpace]) ([]s
 	return rows, nil
 }
 
-func (v *View) page(ctx context.Context, q store.RowQuery[store.TextSpace], size int) ([]store.RowState, error) {
+func (v *View) page(ctx context.Context, indices []string, q store.RowQuery[store.TextSpace], size int) ([]store.RowState, error) {
 	fields, sort := named(q.Space.View)
 	s := searchBody{Size: size, Stored: noStored, Fields: append(fields, "revision"), Sort: sort, Query: query{Bool: &boolean{}}}
 	if q.Scope != "" {
@@ -64,7 +67,7 @@ func (v *View) page(ctx context.Context, q store.RowQuery[store.TextSpace], size
 		return nil, err
 	}
 	s.After = after
-	answer, err := v.search(ctx, q.Space, q.Scope, s)
+	answer, err := v.search(ctx, indices, q.Scope, s)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func parseCursor(view memory.View, cursor string) ([]any, error) {
 	return []any{parts[0], parts[1], seq}, nil
 }
 
-// refresh makes every row that was put visible.
-func (v *View) refresh(ctx context.Context, space store.TextSpace) error {
-	return v.call(ctx, esapi.IndicesRefreshRequest{Index: []string{v.index(space)}}, nil)
+// refresh makes every row that was put visible in the indices. A closed one is an error: its rows would be missed.
+func (v *View) refresh(ctx context.Context, indices []string) error {
+	return v.call(ctx, esapi.IndicesRefreshRequest{Index: indices, ExpandWildcards: "all"}, nil)
 }

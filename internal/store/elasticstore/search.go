@@ -85,7 +85,7 @@ func (h hit) place() memory.Place {
 	return memory.Place{Session: first(h.Fields.Session), Seq: first(h.Fields.Seq)}
 }
 
-// Search asks the scope's shard. Of the query's different terms the first 256 count.
+// Search asks the scope's shard of each month. Of the query's different terms the first 256 count.
 func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit,
 	if len(q.Terms) == 0 || q.Sessions != nil && len(q.Sessions) == 0 || q.Categories != nil && len(q.Categories) == 0 {
 		return nil, ctx.Err()
 	}
-	answer, err := v.search(ctx, q.Space, q.Scope, newSearch(q))
+	answer, err := v.search(ctx, v.whole(q.Space), q.Scope, newSearch(q))
 	if err != nil {
 		return nil, v.failed("search", q.Space, err)
 	}
@@ -165,8 +165,8 @@ func micros(t time.Time) *int64 {
 	return &n
 }
 
-// search asks the scope's shard, or all shards when the scope is "". A response that lacks a shard is an error.
-func (v *View) search(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, s searchBody) (searchAnswer, error) {
+// search asks the scope's shard of each month, or all shards when the scope is "". A response that lacks a shard is an error.
+func (v *View) search(ctx context.Context, indices []string, scope memory.ScopeKey, s searchBody) (searchAnswer, error) {
 	var answer searchAnswer
 	if deadline, ok := ctx.Deadline(); ok {
 		s.Timeout = fmt.Sprintf("%dms", max(1, time.Until(deadline).Milliseconds()))
@@ -177,7 +177,7 @@ func (v *View) search(ctx context.Context, space store.TextSpace, scope memory.S
 	}
 	partial := false
 	r := esapi.SearchRequest{
-		Index: []string{v.index(space)}, Body: b, AllowPartialSearchResults: &partial,
+		Index: indices, Body: b, AllowPartialSearchResults: &partial,
 		FilterPath: []string{"hits.hits._score", "hits.hits.fields"},
 	}
 	if scope != "" {

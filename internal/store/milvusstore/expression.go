@@ -67,7 +67,7 @@ func filter(q store.VectorSearch) string {
 			conditions = append(conditions, fmt.Sprintf(format, args...))
 		}
 	}
-	add(q.MinSignificance > 0, "significance >= %d", q.MinSignificance)
+	add(q.MinSignificance > 1, "significance >= %d", q.MinSignificance)
 	add(len(q.Categories) > 0, "category in [%s]", numbers(q.Categories))
 	add(q.Exclude != "", `session != "%s"`, q.Exclude)
 	add(q.Sessions != nil, "session in [%s]", quoted(q.Sessions))

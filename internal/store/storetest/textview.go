@@ -55,6 +55,7 @@ func RunTextView(t *testing.T, open Open[store.TextView], o TextViewOptions) {
 	t.Run("Search must find a hostile term by itself only", v.testHostile)
 	t.Run("Search and Rows must never answer another scope's rows", v.testScopes)
 	t.Run("Rows must page through what the space holds as of now, each row once", v.testRows)
+	t.Run("Rows of different months of record time must each be there once, and go like others", v.testMonths)
 	t.Run("EraseScope must delete the scope's rows in every space, those put just now too, and count them", v.testErase)
 	t.Run("Spaces must return all spaces by view, then build, and Drop delete one with its rows", v.testSpaces)
 	t.Run("A space that does not exist must be an error of Search and Put, and empty for the others", v.testNoSpace)
@@ -560,6 +561,42 @@ func once(t *testing.T, rows []store.RowState) map[memory.ScopeKey]int {
 		count[r.Scope]++
 	}
 	return count
+}
+
+func (v *textView) testMonths(t *testing.T) {
+	scope, other := v.scope(), v.scope()
+	rows := func(scope memory.ScopeKey) (all []store.TextRow) {
+		recorded := []time.Time{{}, noon.AddDate(-30, 0, 0), noon.AddDate(0, -13, 0), noon.AddDate(0, -1, 0), noon, noon.AddDate(0, 1, 0)}
+		for n, at := range recorded {
+			r := spoken(scope, "s", int64(n+1), "same")
+			r.Recorded = at
+			r.Content = store.TextContent{
+				User: memory.UserRef{Tenant: "acme", UserID: "ann"}, SessionID: "s", Name: "Ann", Text: `said "same" of <it> \ and 東京`,
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	for range 2 { // again is harmless
+		v.put(t, rows(scope)...)
+		v.put(t, rows(other)...)
+	}
+	v.await(t, v.words(scope, "same"), "s/1", "s/2", "s/3", "s/4", "s/5", "s/6")
+	wantEqual(t, v.held(t, v.said, scope), []string{"s/1@1", "s/2@1", "s/3@1", "s/4@1", "s/5@1", "s/6@1"})
+	v.await(t, v.words(scope, "tokyo acme ann said"))
+	place := func(n int64) store.RowState { return store.RowState{Place: memory.Place{Session: "s", Seq: n}} }
+	v.remove(t, v.said, scope, place(1), place(2), place(4))
+	wantEqual(t, v.held(t, v.said, scope), []string{"s/3@1", "s/5@1", "s/6@1"})
+	v.put(t, revised(rows(scope)[1], 2, "same again"))
+	v.await(t, v.words(scope, "again"), "s/2")
+	v.remove(t, v.said, other, store.RowState{Place: memory.Place{Session: "s"}})
+	wantEqual(t, v.held(t, v.said, other), []string{})
+	if n, err := v.EraseScope(t.Context(), scope); err != nil || n != 4 {
+		t.Errorf("EraseScope returned %d, %v", n, err)
+	}
+	wantEqual(t, v.held(t, v.said, scope), []string{})
+	v.put(t, rows(scope)[2])
+	wantEqual(t, len(v.held(t, v.said, scope)), 1)
 }
 
 func (v *textView) testErase(t *testing.T) {
