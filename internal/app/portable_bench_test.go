@@ -3,7 +3,6 @@ package app_test
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +21,8 @@ import (
 )
 
 // BenchmarkPortable imports a user of STRATA_BENCH_MESSAGES messages (100000) into a data file and exports him again, without a
-// network and without background work. It reports messages a second, and by how much the process grew, in MiB.
+// network and without background work, once without vectors and once with those of all messages and facts, of 384 dimensions. It
+// reports messages a second, and by how much the process grew, in MiB.
 func BenchmarkPortable(b *testing.B) {
 	n := 100_000
 	if s := os.Getenv("STRATA_BENCH_MESSAGES"); s != "" {
@@ -31,18 +31,44 @@ func BenchmarkPortable(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.Run("plain", func(b *testing.B) { benchmarkPortable(b, n, portable.Vectors{}) })
+	b.Run("vectors", func(b *testing.B) {
+		values := make([]int8, 384)
+		for i := range values {
+			values[i] = int8(i%255 - 127)
+		}
+		benchmarkPortable(b, n, portable.Vectors{
+			Embedding: memory.Embedding{Version: 1, Model: "bench", Dimension: len(values), Metric: "cosine"},
+			OfMessage: func(memory.Place) ([]int8, error) { return values, nil },
+		})
+	})
+}
+
+func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
+	b.Helper()
 	file := filepath.Join(b.TempDir(), "user.jsonl")
-	writeUser(b, file, n)
+	writeUser(b, file, n, vectors)
+	wanted := int64(0)
+	if vectors.OfMessage != nil {
+		wanted = int64(n + n/100)
+	}
 	for b.Loop() {
 		data := filepath.Join(b.TempDir(), "strata.db")
 		s, err := sqlitestore.Open(b.Context(), sqlitestore.Options{Path: data})
 		if err != nil {
 			b.Fatal(err)
 		}
+		var embedding memory.Embedding
+		if wanted > 0 {
+			if embedding, err = s.AddEmbedding(b.Context(), vectors.Embedding); err != nil {
+				b.Fatal(err)
+			}
+		}
 		keys := 0
 		porter := service.New(service.Options{
 			Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "bench",
-			NewKey: func() string { keys++; return fmt.Sprintf("%032x", keys) },
+			NewKey:    func() string { keys++; return fmt.Sprintf("%032x", keys) },
+			Embedding: func() memory.Embedding { return embedding },
 		}).Porter
 		ref := memory.UserRef{Tenant: "default", UserID: "ada"}
 		in, err := os.Open(file)
@@ -50,15 +76,32 @@ func BenchmarkPortable(b *testing.B) {
 			b.Fatal(err)
 		}
 		measure(b, "import", n, func() error {
-			_, err := porter.Import(b.Context(), ref, 0, in)
+			got, err := porter.Import(b.Context(), ref, 0, in)
+			if err == nil && got.Vectors != wanted {
+				err = fmt.Errorf("%d vectors came of %d", got.Vectors, wanted)
+			}
 			return err
 		})
-		measure(b, "export", n, func() error { return porter.Export(b.Context(), service.Exporting{User: ref}, io.Discard) })
+		var end lastBytes
+		measure(b, "export", n, func() error {
+			return porter.Export(b.Context(), service.Exporting{User: ref, Vectors: wanted > 0}, &end)
+		})
+		if !strings.Contains(string(end), fmt.Sprintf(`"vectors":%d,`, wanted)) && wanted > 0 {
+			b.Errorf("the export ends with %s", end)
+		}
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
 		_ = in.Close()
 	}
+}
+
+// lastBytes keeps the last line that was written to it.
+type lastBytes []byte
+
+func (l *lastBytes) Write(line []byte) (int, error) {
+	*l = append((*l)[:0], line...)
+	return len(line), nil
 }
 
 // measure reports how fast do was and by how much the process grew meanwhile.
@@ -104,14 +147,14 @@ func resident(b *testing.B) int64 {
 
 // writeUser writes the file of a user with sessions of 200 messages, an extraction for each turn, a summary for every ten
 // messages and a fact for every hundred.
-func writeUser(b *testing.B, path string, messages int) {
+func writeUser(b *testing.B, path string, messages int, vectors portable.Vectors) {
 	b.Helper()
 	f, err := os.Create(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
-	w, err := portable.NewWriter(out, "bench", portable.Vectors{})
+	w, err := portable.NewWriter(out, "bench", vectors)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -219,6 +262,7 @@ func (u madeUp) facts(i int) (all []store.Record) {
 		job := memory.JobKey{Scope: u.scope, Session: key, Kind: memory.JobExtract, From: 1, Generation: 1}
 		all = append(all, store.Record{Fact: &store.FactRecord{
 			Fact: f, Revisions: []memory.FactRevision{{Fact: f, Cause: memory.CauseExtracted, JobID: job.ID()}},
+			Vectors: []store.VersionedVector{{Version: 1, No: 1, Vector: make([]float32, 384)}}, // left out of a file without vectors
 		}})
 	}
 	return all

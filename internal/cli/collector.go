@@ -47,9 +47,9 @@ func collectorPercent(live, target int64) int {
 // heldAnyway is about what a server holds with empty caches and no calls.
 const heldAnyway = 64 << 20
 
-// heapTarget is the size that a heap with full caches has when it has grown by leastPercent.
+// heapTarget is the size that a heap with full caches has when it has grown by leastPercent while calls hold half of what they may.
 func heapTarget(cfg config.Config) int64 {
-	held := heldAnyway + int64(cfg.RecallCache) + int64(cfg.FactCache) + int64(cfg.CallMemory)
+	held := heldAnyway + int64(cfg.RecallCache) + int64(cfg.FactCache) + int64(cfg.CallMemory)/2
 	return held + held*leastPercent/100
 }
 

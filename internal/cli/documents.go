@@ -178,7 +178,7 @@ func (c *documentsListCmd) Run(r *run) error {
 					namespaceText(d.GetNamespace()), oneLine(d.GetKey()), clock(d.GetUpdateTime()), clock(d.GetExpireTime()), oneLine(d.GetValueJson()),
 				})
 			}
-			r.table(w, slices.Concat(whole.columns("namespace", "key"), spare.columns("put", "expires"), wrapped.columns("value")), rows)
+			r.table(w, slices.Concat(cut.columns("namespace", "key"), spare.columns("put", "expires"), cut.columns("value")), rows)
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -229,7 +229,7 @@ func (c *documentsSearchCmd) Run(r *run) error {
 					fmt.Sprintf("%.2f", h.GetScore()), namespaceText(d.GetNamespace()), oneLine(d.GetKey()), oneLine(d.GetValueJson()),
 				})
 			}
-			r.table(w, slices.Concat(whole.columns("score", "namespace", "key"), wrapped.columns("value")), rows)
+			r.table(w, slices.Concat(whole.columns("score"), cut.columns("namespace", "key"), wrapped.columns("value")), rows)
 			for _, late := range reply.GetDegraded() {
 				fmt.Fprintf(r.env.Stderr, "%s: %s\n", late.GetTier(), late.GetReason())
 			}

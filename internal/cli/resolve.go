@@ -79,7 +79,8 @@ func withFact(ctx context.Context, client memoryv1.FactServiceClient, user, give
 	return withShort("fact", given, list, call)
 }
 
-// withJob makes a call about a job of a user that is named by its id or the beginning of it.
+// withJob makes a call about a job of a user that is named by its id or the beginning of it. Of a user who is gone only erasures are
+// listed, to who asks for nothing else.
 func withJob(ctx context.Context, client memoryv1.WorkServiceClient, user, given string, call func(id string) error) error {
 	var states []memoryv1.JobState
 	for number := range memoryv1.JobState_name {
@@ -88,9 +89,14 @@ func withJob(ctx context.Context, client memoryv1.WorkServiceClient, user, given
 		}
 	}
 	slices.Sort(states) // pages go on where the request is the same
+	req := &memoryv1.ListJobsRequest{UserId: user, States: states}
+	if strings.HasPrefix(given, erasurePrefix) {
+		req.Kinds = []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_ERASE}
+	}
 	list := func() (ids []string, err error) {
 		_, err = pages(0, maxJobs, func(size int32, token string) (int, string, error) {
-			page, err := client.ListJobs(ctx, &memoryv1.ListJobsRequest{UserId: user, States: states, PageSize: size, PageToken: token})
+			req.PageSize, req.PageToken = size, token
+			page, err := client.ListJobs(ctx, req)
 			for _, j := range page.GetJobs() {
 				ids = append(ids, j.GetJobId())
 			}
@@ -100,6 +106,9 @@ func withJob(ctx context.Context, client memoryv1.WorkServiceClient, user, given
 	}
 	return withShort("job", given, list, call)
 }
+
+// erasurePrefix is what the ids of all erasures begin with.
+const erasurePrefix = "erase-"
 
 // sessionOf returns the session that a user means: the one of that id, else the one whose id begins so, which is said. It is what
 // was given where there is none, so that the call that follows says so.

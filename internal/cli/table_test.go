@@ -108,6 +108,7 @@ func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {
 		strata("facts", "restore", user, fact, "--revision", "1")
 		job := strings.Fields(strata("jobs", "list", "--user", user, "--state", "applied", "--kind", "extract", "-o", "quiet"))[0]
 		message := strings.Fields(strata("messages", "list", user, session, "-o", "quiet"))[0]
+		namespace, key := strings.Repeat("여행기록", 15)+"/"+strings.Repeat("namespace", 20), strings.Repeat("키", 80)
 
 		for _, args := range [][]string{
 			{"users", "list"},
@@ -133,6 +134,9 @@ func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {
 			{"jobs", "revert", user, job},
 			{"context", user, session, "--render", "structured"},
 			{"retention"},
+			{"documents", "put", user, namespace, key, `{"note": "` + strings.Repeat("harbour ", 90) + `"}`, "--ttl", "720h"},
+			{"documents", "list", user},
+			{"documents", "search", user, "harbour"},
 			{"reembed", "--model", "builtin:hash-128", "--wait"},
 			{"messages", "pop", user, session},
 			{"messages", "delete", user, session, "1", "--yes", "--wait", "20s"},

@@ -154,10 +154,11 @@ func (c *usersImportCmd) Run(r *run) error {
 	}
 	return r.show(reply, views{
 		table: func(w io.Writer) {
-			fmt.Fprintf(w, "%s: %d sessions, %d messages and %d facts imported\n",
-				oneLine(reply.GetUser().GetUserId()), reply.GetSessions(), reply.GetMessages(), reply.GetFacts())
-			if reply.GetLeftSessions()+reply.GetLeftFacts() > 0 {
-				fmt.Fprintf(w, "left out: %d sessions and %d facts\n", reply.GetLeftSessions(), reply.GetLeftFacts())
+			fmt.Fprintf(w, "%s: %s, %s, %s and %s imported\n", oneLine(reply.GetUser().GetUserId()), counted(reply.GetSessions(), "session"),
+				counted(reply.GetMessages(), "message"), counted(reply.GetFacts(), "fact"), counted(reply.GetDocuments(), "document"))
+			if reply.GetLeftSessions()+reply.GetLeftFacts()+reply.GetLeftDocuments() > 0 {
+				fmt.Fprintf(w, "left out: %s, %s and %s\n", counted(reply.GetLeftSessions(), "session"), counted(reply.GetLeftFacts(), "fact"),
+					counted(reply.GetLeftDocuments(), "document"))
 			}
 			if reply.GetVectors()+reply.GetLeftVectors() > 0 {
 				fmt.Fprintf(w, "vectors: %d imported, %d left out and made again\n", reply.GetVectors(), reply.GetLeftVectors())
@@ -200,7 +201,7 @@ type patience struct {
 	timer   *time.Timer
 	timeout time.Duration
 	cancel  context.CancelCauseFunc
-	ctx     context.Context //nolint:containedctx // to tell why it ended
+	ctx     context.Context //nolint:containedctx // its cause is why it ended
 }
 
 var errNothingMoves = errors.New("nothing moved on the stream")

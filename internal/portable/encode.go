@@ -26,7 +26,7 @@ type Encoder struct {
 // Vectors are those that a file holds; the zero Vectors for none.
 type Vectors struct {
 	Embedding memory.Embedding // that they are of
-	// OfMessage returns the vector of a message; nil for none. It is called in the order of the file.
+	// OfMessage returns the vector of a message, which holds until the next call; nil for none. It is called in the order of the file.
 	OfMessage func(p memory.Place) ([]int8, error)
 }
 
@@ -142,9 +142,13 @@ func (e *Encoder) turn(t store.TurnRecord) (*Turn, error) {
 	return line, nil
 }
 
-func signedBytes(values []int8) (out []byte) {
-	for _, v := range values {
-		out = append(out, byte(v))
+func signedBytes(values []int8) []byte {
+	if values == nil {
+		return nil
+	}
+	out := make([]byte, len(values))
+	for i, v := range values {
+		out[i] = byte(v)
 	}
 	return out
 }

@@ -61,6 +61,11 @@ func readWords(folded string) *reading {
 
 // scan marks what the words of a statement have of each feature.
 func (r *reading) scan(fields []string, by lexicons) {
+	letters := 0
+	for _, field := range fields {
+		letters += utf8.RuneCountInString(field)
+	}
+	r.tokens, r.denseRunes = make([]string, 0, len(fields)), make([]rune, 0, letters)
 	var hangul, han, kana int
 	for _, field := range fields {
 		from := -1
@@ -89,8 +94,12 @@ func (r *reading) scan(fields []string, by lexicons) {
 			r.addToken(field[from:])
 		}
 	}
+	r.plain = make([]rune, 0, letters+len(r.tokens))
 	for _, word := range r.tokens {
-		r.plain = append(append(r.plain, []rune(word)...), ' ')
+		for _, c := range word {
+			r.plain = append(r.plain, c)
+		}
+		r.plain = append(r.plain, ' ')
 	}
 	left := len(r.tokens) + hangul + han + kana // what no pleasantry covers
 	left -= by.latin().scan(r)
@@ -175,7 +184,7 @@ const minSpelled = 4
 
 // joinLetters puts words that are spelled out, "i g n o r e", together again.
 func joinLetters(words []string) []string {
-	var out []string
+	out := make([]string, 0, len(words))
 	for i := 0; i < len(words); {
 		end := i
 		for end < len(words) && utf8.RuneCountInString(words[end]) == 1 {

@@ -130,14 +130,15 @@ func (t *messageVectors) countSizes(row []int8, times int64) {
 	}
 }
 
-// addRow makes room for a message's vector. The last chunk grows until it is full.
+// addRow makes room for a message's vector. The first chunk grows with its rows; whoever needs a second has many messages, so that
+// the others have all of their room from the beginning.
 func (t *messageVectors) addRow(m int32) int32 {
-	no := len(t.units)
+	no, width := len(t.units), dot.Padded(t.dim)
 	if no%rowsPerChunk == 0 {
-		t.chunks = append(t.chunks, nil)
+		t.chunks = append(t.chunks, make([]int8, 0, min(no, rowsPerChunk)*width))
 	}
 	last := &t.chunks[len(t.chunks)-1]
-	*last = appendRow(*last, make([]int8, t.dim))
+	*last = append(*last, make([]int8, width)...)
 	t.units, t.keys, t.of = append(t.units, 0), append(t.keys, 0), append(t.of, m)
 	t.signs = append(t.signs, make([]uint64, signWords(t.dim))...)
 	return int32(no)

@@ -32,18 +32,19 @@ func noEmbedding() error {
 }
 
 // heldVectors is how many bytes of messages' vectors an export holds at once.
-const heldVectors = 16 << 20
+const heldVectors = 8 << 20
 
 // segmentReads is how often an export looks again for segments that were merged while it read them.
 const segmentReads = 5
 
 // exportedVectors finds the vectors of a user's messages in the order of the file, which is not that of the segments: it reads all
-// segments that may have some of the next messages, and holds these vectors alone.
+// segments that may have some of the next messages, and holds these vectors alone, all in one array that is made once.
 type exportedVectors struct {
 	store    vectorStore
 	user     memory.UserRef
 	of       memory.Embedding
-	held     map[memory.Place][]int8
+	held     map[memory.Place]int // where in values a vector begins
+	values   []int8
 	upTo     filePosition // of the messages that were looked for
 	sessions map[memory.SessionKey]int
 	lasts    []int64 // seqs, by session
@@ -60,12 +61,35 @@ func (p filePosition) before(o filePosition) bool {
 	return p.session < o.session || p.session == o.session && p.seq < o.seq
 }
 
-// extent is of which messages of the file a segment has some.
-type extent struct{ first, last filePosition }
+// extent is of which messages of the file a segment has some: segments are in the order in which messages were recorded, those of many
+// sessions together.
+type extent []span
+
+// span are messages of one session.
+type span struct {
+	session     int
+	first, last int64 // seqs
+}
+
+// with is the extent with one more message; those of a session come together.
+func (e extent) with(at filePosition) extent {
+	if n := len(e); n > 0 && e[n-1].session == at.session {
+		e[n-1].first, e[n-1].last = min(e[n-1].first, at.seq), max(e[n-1].last, at.seq)
+		return e
+	}
+	return append(e, span{at.session, at.seq, at.seq})
+}
+
+// meets reports whether some of the messages may be between two of the file, both included.
+func (e extent) meets(from, to filePosition) bool {
+	return slices.ContainsFunc(e, func(s span) bool {
+		return !filePosition{s.session, s.last}.before(from) && !to.before(filePosition{s.session, s.first})
+	})
+}
 
 func newExportedVectors(s vectorStore, user memory.UserRef, of memory.Embedding) *exportedVectors {
 	return &exportedVectors{
-		store: s, user: user, of: of, held: map[memory.Place][]int8{}, sessions: map[memory.SessionKey]int{}, extents: map[int64]extent{},
+		store: s, user: user, of: of, held: map[memory.Place]int{}, sessions: map[memory.SessionKey]int{}, extents: map[int64]extent{},
 	}
 }
 
@@ -75,7 +99,7 @@ func (v *exportedVectors) add(s memory.Session) {
 	v.sessions[s.Key] = len(v.lasts)
 }
 
-// find returns the vector of a message; nil for none.
+// find returns the vector of a message, which holds until the next call; nil for none.
 func (v *exportedVectors) find(ctx context.Context, p memory.Place) ([]int8, error) {
 	at := filePosition{v.sessions[p.Session], p.Seq}
 	if v.upTo.before(at) {
@@ -83,7 +107,11 @@ func (v *exportedVectors) find(ctx context.Context, p memory.Place) ([]int8, err
 			return nil, err
 		}
 	}
-	return v.held[p], nil
+	from, is := v.held[p]
+	if !is {
+		return nil, nil
+	}
+	return v.values[from : from+v.of.Dimension], nil
 }
 
 // load reads the vectors of the next messages.
@@ -114,12 +142,13 @@ func (v *exportedVectors) end(from filePosition) filePosition {
 // read reports false where a segment was merged meanwhile.
 func (v *exportedVectors) read(ctx context.Context, from, to filePosition) (whole bool, err error) {
 	clear(v.held)
+	v.values = v.values[:0]
 	state, err := v.store.SearchIndex(ctx, store.SearchIndexQuery{User: v.user})
 	if err != nil {
 		return false, fmt.Errorf("read the search index: %w", err)
 	}
 	for _, info := range state.Segments {
-		if e, known := v.extents[info.No]; known && (e.last.before(from) || to.before(e.first)) {
+		if e, known := v.extents[info.No]; known && !e.meets(from, to) {
 			continue
 		}
 		found, err := v.store.Segments(ctx, v.user, []int64{info.No})
@@ -146,18 +175,25 @@ func (v *exportedVectors) take(no int64, docs []rank.Doc, from, to filePosition)
 		if at.session == 0 { // erased, or begun after the export was
 			continue
 		}
-		if has.first.session == 0 || at.before(has.first) {
-			has.first = at
-		}
-		if has.last.before(at) {
-			has.last = at
-		}
+		has = has.with(at)
 		ours := d.Vector.Version == v.of.Version && len(d.Vector.Values) == v.of.Dimension
 		if ours && !at.before(from) && !to.before(at) {
-			v.held[d.Place] = slices.Clone(d.Vector.Values)
+			v.hold(d)
 		}
 	}
 	v.extents[no] = has
+}
+
+// hold keeps the vector of a message that is looked for.
+func (v *exportedVectors) hold(d rank.Doc) {
+	if _, is := v.held[d.Place]; is { // segments that were merged while they were read have it twice
+		return
+	}
+	if v.values == nil {
+		v.values = make([]int8, 0, heldVectors+v.of.Dimension) // end may go one message beyond
+	}
+	v.held[d.Place] = len(v.values)
+	v.values = append(v.values, d.Vector.Values...)
 }
 
 // The sizes of a segment of an import, in messages and in bytes of the file.

@@ -3,6 +3,7 @@ package tokens
 import (
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 )
@@ -54,10 +55,10 @@ func (b bpe) Cost(s string) int64 {
 	return cost + b.count(s[start:])
 }
 
-// count adds up pieces. A lower-case ASCII word with the blank before it, behind a lower-case letter and before a blank,
-// full stop or comma, is a match of its own of either vocabulary's splitting expression, whatever stands around it: no
-// other match can reach over its ends. Such words are most of what people write in Latin letters, so their counts are
-// kept (BenchmarkCost prints what that saves). FuzzPieces holds it to the vocabulary's own count of the whole.
+// count adds up pieces. A word of lower-case ASCII letters and Hangul syllables with the blank before it, behind such a letter
+// and before a blank, full stop or comma, is a match of its own of either vocabulary's splitting expression, whatever stands
+// around it: no other match can reach over its ends. Such words are most of what people write in Latin letters and in Korean,
+// so their counts are kept (BenchmarkCost prints what that saves). FuzzPieces holds it to the vocabulary's own count of the whole.
 func (b bpe) count(s string) int64 {
 	var cost int64
 	start, words := 0, 0
@@ -80,15 +81,28 @@ const wordsBetweenLooks = 1024
 
 // wordAt returns the end of the word whose blank is at i, false when there is none.
 func wordAt(s string, i int) (end int, ok bool) {
-	if s[i] != ' ' || !isLower(s[i-1]) {
+	if s[i] != ' ' || !isLower(s[i-1]) && !isHangul(utf8.DecodeLastRuneInString(s[:i])) {
 		return 0, false
 	}
-	for end = i + 1; end < len(s) && isLower(s[end]); end++ {
+	end = i + 1
+	for end < len(s) {
+		if isLower(s[end]) {
+			end++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[end:])
+		if !isHangul(r, size) {
+			break
+		}
+		end += size
 	}
 	return end, end > i+1 && (end == len(s) || s[end] == ' ' || s[end] == '.' || s[end] == ',')
 }
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// isHangul reports whether a character, of so many bytes, is a whole syllable.
+func isHangul(r rune, _ int) bool { return '가' <= r && r <= '힣' }
 
 // piece counts a piece, by the memo where it is short.
 func (b bpe) piece(s string) int64 {

@@ -25,7 +25,7 @@ func TestWithin(t *testing.T) {
 		if got, all := tokens.Within(ended, exact).Cost(words), exact.Cost(words); got > all/10 {
 			t.Errorf("%d of %d tokens were counted", got, all)
 		}
-		if got := tokens.Within(ended, exact).Cost(strings.Repeat("배는 아홉 시에 떠나요.", 1000)); got != 0 {
+		if got := tokens.Within(ended, exact).Cost(strings.Repeat("船は九時に出ます。", 1000)); got != 0 {
 			t.Errorf("%d tokens were counted", got)
 		}
 	})
