@@ -9,7 +9,7 @@ import (
 const activeFor = time.Second
 
 // shares decides whose call runs next where tenants compete for the processors. It is pure: time is an argument, and whoever waits is
-// told of by what next returns.
+// decided about by what next returns.
 //
 // Alone, a tenant runs as many calls as come. Of several each may run an equal part of the places, one at least; beyond its part it may
 // use what is free but for one place, which is kept for tenants that call seldom, so that these find an idle processor. Those that wait
@@ -128,7 +128,7 @@ func (s *shares) wait(w *turn) (shed *turn) {
 	return shed
 }
 
-// leave takes a call out of its queue; false where it was told already.
+// leave takes a call out of its queue; false where it was decided already.
 func (s *shares) leave(w *turn) bool {
 	if w.decide {
 		return false

@@ -42,7 +42,7 @@ func (t *Turns) Waiting() (n int64) {
 	return n
 }
 
-// Enter waits for the call's turn. The leave must be called when it ends; the context tells of its waits. The error is a memory.Error
+// Enter waits for the call's turn. The leave must be called when it ends; the context reports its waits. The error is a memory.Error
 // of KindExhausted, or that of ctx where the caller has gone.
 func (t *Turns) Enter(ctx context.Context, tenant string, kind Kind) (_ context.Context, leave func(), err error) {
 	t.mu.Lock()
@@ -99,7 +99,7 @@ func (t *Turns) giveUp(w *turn, why error) error {
 // entered returns the context and the end of a call that runs.
 func (t *Turns) entered(ctx context.Context, s *share) (context.Context, func(), error) {
 	c := &seat{turns: t, share: s}
-	return backendlatency.Tell(ctx, c), c.leave, nil
+	return backendlatency.Notify(ctx, c), c.leave, nil
 }
 
 // free lets in those who may run now. It is called with the lock.

@@ -55,7 +55,7 @@ func (a *App) audited(o server.Options) server.Options {
 
 func (a *App) auditing() Feature {
 	if a.audit == nil {
-		return Feature{Name: "audit", Why: "nobody can tell later who did what: set audit to on"}
+		return Feature{Name: "audit", Why: "who did what is not recorded: set audit to on"}
 	}
 	why := "who did what to whose memory: strata audit"
 	if a.cfg.Audit == config.AuditAgents {

@@ -41,7 +41,11 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 		done = append(done, Migrated{"Milvus", cfg.MilvusAddress})
 	}
 	if cfg.ElasticsearchURL != "" {
-		v, err := elasticstore.Open(ctx, elasticOptions(cfg))
+		o, err := elasticOptions(cfg)
+		if err != nil {
+			return done, err
+		}
+		v, err := elasticstore.Open(ctx, o)
 		if err != nil {
 			return done, fmt.Errorf("open Elasticsearch: %w", err)
 		}

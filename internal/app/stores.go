@@ -31,6 +31,8 @@ type stores struct {
 	texts   store.TextView     // nil for none
 	owner   string             // names this process in leases
 	ledger  *ledger.Ledger     // of what was erased
+	// conflicts counts inserts of turns that another server outran; nil where no other server shares the primary store.
+	conflicts func() int64
 }
 
 // oneProcess is the owner of leases where one process has the file: a lease of this name that it finds is its own of
@@ -76,7 +78,7 @@ func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	s.truth, s.owner, s.ledger = db, uuid.NewString(), ledger.New(db.Ledger())
+	s.truth, s.owner, s.ledger, s.conflicts = db, uuid.NewString(), ledger.New(db.Ledger()), db.SequenceConflicts
 	if cfg.ErasureLedger != "" {
 		s.ledger = ledger.New(ledger.OpenFile(cfg.ErasureLedger))
 	}
@@ -110,8 +112,12 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if cfg.ElasticsearchURL == "" {
 		return nil
 	}
+	o, err := elasticOptions(cfg)
+	if err != nil {
+		return err
+	}
 	s.texts, err = lazyview.Open(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
-		return elasticstore.Open(ctx, elasticOptions(cfg))
+		return elasticstore.Open(ctx, o)
 	}))
 	if err != nil {
 		return fmt.Errorf("open Elasticsearch: %w", err)
@@ -139,12 +145,21 @@ func milvusOptions(cfg config.Config, log *slog.Logger) (milvusstore.Options, er
 	return o, nil
 }
 
-func elasticOptions(cfg config.Config) elasticstore.Options {
-	return elasticstore.Options{
+// elasticOptions reads the certificates that the settings name.
+func elasticOptions(cfg config.Config) (elasticstore.Options, error) {
+	o := elasticstore.Options{
 		URL: cfg.ElasticsearchURL, Prefix: cfg.ElasticsearchPrefix, Username: cfg.ElasticsearchUsername,
 		Password: cfg.ElasticsearchPassword.Reveal(), APIKey: cfg.ElasticsearchAPIKey.Reveal(), Shards: cfg.ElasticsearchShards,
-		Content: cfg.ElasticsearchContent,
+		Content: cfg.ElasticsearchContent, Analyzers: cfg.ElasticsearchAnalyzers.List(),
 	}
+	var err error
+	o.TLS, err = certificates.Client(certificates.ClientFiles{
+		CA: cfg.ElasticsearchTLSCA, Cert: cfg.ElasticsearchTLSCert, Key: cfg.ElasticsearchTLSKey, ServerName: cfg.ElasticsearchTLSServerName,
+	})
+	if err != nil {
+		return o, fmt.Errorf("TLS with Elasticsearch: %w", err)
+	}
+	return o, nil
 }
 
 func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lazyview.Options[V] {

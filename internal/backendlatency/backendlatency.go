@@ -25,7 +25,7 @@ func Watch(ctx context.Context) (context.Context, *Clock) {
 	return context.WithValue(ctx, key{}, c), c
 }
 
-// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch and Tell, both do nothing.
+// Begin marks the beginning of a wait; the function that it returns marks its end, once. Without Watch and Notify, both do nothing.
 func Begin(ctx context.Context) (end func()) {
 	idle := Idle(ctx)
 	c, ok := ctx.Value(key{}).(*Clock)
@@ -47,8 +47,10 @@ type Idler interface {
 
 type idlerKey struct{}
 
-// Tell returns a context of whose waits the Idler is notified.
-func Tell(ctx context.Context, i Idler) context.Context { return context.WithValue(ctx, idlerKey{}, i) }
+// Notify returns a context of whose waits the Idler is notified.
+func Notify(ctx context.Context, i Idler) context.Context {
+	return context.WithValue(ctx, idlerKey{}, i)
+}
 
 // Idle marks the beginning of a wait for something in this process, such as the disk or background work: no clock adds it up. The
 // function that it returns marks its end, once.

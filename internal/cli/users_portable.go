@@ -201,7 +201,7 @@ type patience struct {
 	timer   *time.Timer
 	timeout time.Duration
 	cancel  context.CancelCauseFunc
-	ctx     context.Context //nolint:containedctx // to tell why it ended
+	ctx     context.Context //nolint:containedctx // its cause is why it ended
 }
 
 var errNothingMoves = errors.New("nothing moved on the stream")

@@ -126,11 +126,34 @@ func (c Config) checkElasticsearch(fs *faults) {
 		return
 	}
 	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL)
+	c.checkElasticsearchTLS(fs)
+	c.checkAnalyzers(fs)
 	if c.ElasticsearchUsername == "" {
 		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-username")
 	}
 	if c.ElasticsearchAPIKey.IsSet() && c.ElasticsearchUsername != "" {
 		fs.add("elasticsearch-api-key", "elasticsearch-username is set too, and one of them is used: leave the other out")
+	}
+}
+
+func (c Config) checkElasticsearchTLS(fs *faults) {
+	if !strings.HasPrefix(c.ElasticsearchURL, "https://") {
+		needs(fs, "elasticsearch-tls-ca", c.ElasticsearchTLSCA, "", "an elasticsearch-url of https://")
+		needs(fs, "elasticsearch-tls-cert", c.ElasticsearchTLSCert, "", "an elasticsearch-url of https://")
+		needs(fs, "elasticsearch-tls-key", c.ElasticsearchTLSKey, "", "an elasticsearch-url of https://")
+		needs(fs, "elasticsearch-tls-server-name", c.ElasticsearchTLSServerName, "", "an elasticsearch-url of https://")
+	} else if (c.ElasticsearchTLSCert == "") != (c.ElasticsearchTLSKey == "") {
+		fs.add("elasticsearch-tls-cert", "a certificate and its key belong together: set elasticsearch-tls-cert and elasticsearch-tls-key, or neither")
+	}
+}
+
+func (c Config) checkAnalyzers(fs *faults) {
+	names := c.ElasticsearchAnalyzers.List()
+	if len(names) == 0 || len(names) > 8 {
+		fs.add("elasticsearch-analyzers", "it names %d analyzers: name 1 to 8, such as standard", len(names))
+	}
+	for _, name := range names {
+		matches(fs, "elasticsearch-analyzers", name, `^[a-z][a-z0-9_]{0,63}$`, "lower-case letters, digits and underscores, a letter first")
 	}
 }
 

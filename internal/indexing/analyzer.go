@@ -11,9 +11,9 @@ import (
 )
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets
-// a document without words: it is shown and read like any other, but not found, until another version of the analyzer has it
-// indexed again: see Indexer.Retry. Without that it would be tried at each look, and keep its user's other messages from being
-// found.
+// a document without words, or without a vector where its words are known: it is shown and read like any other, but not found by
+// them, until another version of the analyzer has it indexed again: see Indexer.Retry. Without that it would be tried at each look,
+// and keep its user's other messages from being found.
 type Contained struct {
 	Analyzer
 	Log *slog.Logger
@@ -48,20 +48,28 @@ func (a Contained) documents(ctx context.Context, messages []memory.PlacedMessag
 func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (documents, error) {
 	var all documents
 	for i, m := range messages {
+		var one documents
 		err := safegroup.Contain(func() error {
-			one, version, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
-			if err == nil {
-				all.add(documents{docs: one, versions: []int{version}})
+			docs, version, err := a.Analyzer.Analyze(ctx, messages[i:i+1])
+			if len(docs) == 1 {
+				one = documents{docs: docs, versions: []int{version}}
 			}
 			return err
 		})
+		lost := "meaning"
+		if len(one.docs) == 0 {
+			lost = "words"
+			one.docs = []rank.Doc{{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}}
+		}
 		switch {
+		case err == nil:
+			all.add(one)
 		case safegroup.IsPanic(err):
-			a.Log.ErrorContext(ctx, "a message cannot be taken apart: it is kept and shown, but not found by its words",
-				"session", m.Session, "seq", m.Seq, "error", err)
-			all.docs = append(all.docs, rank.Doc{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()})
-			all.without = append(all.without, m.Place)
-		case err != nil:
+			a.Log.ErrorContext(ctx, "a message cannot be indexed whole: it is kept and shown, but not found by what is lost",
+				"session", m.Session, "seq", m.Seq, "lost", lost, "error", err)
+			one.without = []memory.Place{m.Place}
+			all.add(one)
+		default:
 			return documents{}, err
 		}
 	}
@@ -72,7 +80,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 type documents struct {
 	docs     []rank.Doc
 	versions []int          // those that differ
-	without  []memory.Place // of messages whose analysis panicked: their documents are without words
+	without  []memory.Place // of messages whose analysis panicked: their documents are without words, or without a vector
 }
 
 func (d *documents) add(more documents) {

@@ -196,7 +196,7 @@ func (e *Embeddings) beginConfigured(ctx context.Context) error {
 func (e *Embeddings) begin(ctx context.Context) error {
 	embedder, err := e.open(ctx, EmbeddingModel{Name: e.model, Ask: e.dim, Known: e.dim})
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
-		e.log.WarnContext(ctx, "the embedding endpoint did not tell its dimension; facts are embedded when it does", "error", failed)
+		e.log.WarnContext(ctx, "the embedding endpoint returned no dimension; facts are embedded when it does", "error", failed)
 		return nil
 	}
 	if err != nil {

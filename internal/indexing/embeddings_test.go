@@ -27,6 +27,7 @@ type endpoint struct {
 	down   bool
 	broken string // a model
 	refuse string
+	panics string         // a text for which it panics
 	most   int            // texts of a call that takes no longer than its time-out; 0 for any
 	lasts  int            // texts until it is down for good; 0 for ever
 	calls  []int          // the texts of each call
@@ -69,6 +70,9 @@ func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	defer m.mu.Unlock()
 	if m.down || m.broken == m.info.Model {
 		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
+	}
+	if m.panics != "" && slices.Contains(texts, m.panics) {
+		panic(m.panics)
 	}
 	if m.refuse != "" && slices.Contains(texts, m.refuse) {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Status: 400, Err: errors.New("bad request")}

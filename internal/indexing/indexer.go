@@ -42,7 +42,8 @@ type Indexer struct {
 // Analyzer makes the documents of messages.
 type Analyzer interface {
 	// Analyze must return a document for each message, with the version of their vectors; version 0 and none where these
-	// take a call of an endpoint: then Wake has them made later.
+	// take a call of an endpoint: then Wake has them made later. With a panic of a model as its error it may return documents that
+	// lack vectors.
 	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
 	// Wake says that messages were indexed. It must not block.
 	Wake()
@@ -58,7 +59,7 @@ type Store interface {
 // IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
 type IndexerOptions struct {
 	Store Store
-	Turns Analyzer // a message for which it panics is indexed without words, and parked as a job
+	Turns Analyzer // a message for which it panics is indexed without words, or without a vector, and parked as a job
 	// Owner names this process in leases of jobs, as jobrunner.RunnerOptions does.
 	Owner string
 	// Delay is how long turns gather before they are indexed: a segment for each turn would double what Record

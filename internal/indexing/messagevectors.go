@@ -29,7 +29,8 @@ type EmbeddingStore interface {
 }
 
 // Analyze makes the documents of messages, with vectors of the version that it returns where that takes no call of an
-// endpoint; version 0 where it would. One that the model does not know has no vector.
+// endpoint; version 0 where it would. One that the model does not know has no vector. Where the model panics, the documents are
+// returned too, without vectors.
 func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
 	docs = make([]rank.Doc, len(messages))
 	for i, m := range messages {
@@ -43,9 +44,9 @@ func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessag
 	for i, m := range messages {
 		words[i] = rank.EmbeddedWords(m.Message)
 	}
-	vectors, err := embedMessages(ctx, v, words)
+	vectors, err := embedMessages(ctx, v, words, embedUnlessPanics)
 	if err != nil {
-		return nil, 0, fmt.Errorf("embed %d messages with %s: %w", len(messages), v.Model, err)
+		return docs, v.Version, fmt.Errorf("embed %d messages with %s: %w", len(messages), v.Model, err)
 	}
 	for i, vector := range vectors {
 		docs[i].Vector = vector
@@ -216,7 +217,7 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 			texts, of = append(texts, w), append(of, i)
 		}
 	}
-	vectors, err := embedMessages(ctx, v, texts)
+	vectors, err := embedMessages(ctx, v, texts, embedEach)
 	if err != nil {
 		return fmt.Errorf("embed %d messages with %s: %w", len(texts), v.Model, err)
 	}
@@ -251,8 +252,23 @@ func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []ra
 	return words, nil
 }
 
-// embedMessages embeds texts; those that the model does not know, or that the endpoint refuses for good, have the zero vector.
-func embedMessages(ctx context.Context, v version, texts []string) ([]rank.Vector, error) {
+// embedTexts embeds texts; one that cannot be embedded may have none.
+type embedTexts func(ctx context.Context, by embed.Embedder, texts []string) ([][]float32, error)
+
+// embedUnlessPanics embeds texts together. A panic is its error: whoever keeps it in view has to find out whose it is.
+func embedUnlessPanics(ctx context.Context, by embed.Embedder, texts []string) ([][]float32, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	vectors, err := embed.Contained(ctx, by, texts)
+	if err == nil || safegroup.IsPanic(err) {
+		return vectors, err
+	}
+	return embedEach(ctx, by, texts)
+}
+
+// embedMessages embeds texts; those that the model does not know, or that embedAll leaves out, have the zero vector.
+func embedMessages(ctx context.Context, v version, texts []string, embedAll embedTexts) ([]rank.Vector, error) {
 	out := make([]rank.Vector, len(texts))
 	selective, _ := v.embedder.(embed.Selective)
 	var known []string
@@ -262,7 +278,7 @@ func embedMessages(ctx context.Context, v version, texts []string) ([]rank.Vecto
 			known, of = append(known, t), append(of, i)
 		}
 	}
-	values, err := embedEach(ctx, v.embedder, known)
+	values, err := embedAll(ctx, v.embedder, known)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,15 @@ package indexing_test
 import (
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -182,4 +185,46 @@ func TestMessageVectors(t *testing.T) {
 		}
 		s.run(t, func() bool { return s.waiting(1) == 1 })
 	})
+}
+
+func TestAMessageForWhichABuiltInModelPanics(t *testing.T) {
+	const bad = "a poisoned apple"
+	for name, words := range map[string][]string{"among others": {"the night train to Vienna", bad, "a ferry to Naxos"}, "alone": {bad}} {
+		t.Run(name, func(t *testing.T) {
+			s := withModel(t, "small", []string{"small"})
+			s.endpoint.panics = bad
+			s.sayAtOnce(words...)
+			job := parked(t, s.store)
+			at := int64(slices.Index(words, bad) + 1)
+			if job.Range() != (memory.SeqRange{From: at, To: at}) || job.Reason != store.ReasonAnalysis {
+				t.Errorf("job %+v", job)
+			}
+			for _, word := range []string{"apple", "Vienna", "Naxos"} {
+				if want := strings.Contains(strings.Join(words, " "), word); (found(t, s.store, word) == 1) != want {
+					t.Errorf("%s is found by its words: %t, want %t", word, !want, want)
+				}
+			}
+			if left, err := s.store.SegmentsToEmbed(t.Context(), 1, 9); err != nil || len(left) != 0 {
+				t.Errorf("segments %v are tried again, error %v", left, err)
+			}
+			if made := len(s.endpoint.made); made != len(words)-1 {
+				t.Errorf("%d messages have a vector", made)
+			}
+			messages, err := s.store.Messages(t.Context(), store.MessageQuery{Ref: ada.Session("s"), After: at - 1, Limit: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := memory.PlacedMessage{Place: memory.Place{Session: job.Session, Seq: at}, Message: messages[0]}
+			if err := s.indexer.Retry(t.Context(), ada, message); !safegroup.IsPanic(err) {
+				t.Errorf("a retry while it panics returned %v", err)
+			}
+			s.endpoint.panics = ""
+			if err := s.indexer.Retry(t.Context(), ada, message); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.indexer.Index(t.Context(), ada); err != nil || s.endpoint.made[bad] == 0 {
+				t.Errorf("the mended model was not asked, error %v", err)
+			}
+		})
+	}
 }

@@ -26,6 +26,3 @@ func Clings(r rune) bool {
 
 // IsHangul reports whether a character is a Korean one.
 func IsHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }
-
-// IsKana reports whether a character is a Japanese one that is not Han.
-func IsKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }

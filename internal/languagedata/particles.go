@@ -35,9 +35,6 @@ func (p Particles) Off(word string, least int) string {
 	return word
 }
 
-// Has reports whether a text is one of the particles.
-func (p Particles) Has(s string) bool { return p.all.Has(s) }
-
 // IsAllHangul reports whether a word is not empty and has Korean characters alone.
 func IsAllHangul(word string) bool {
 	return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !IsHangul(r) })

@@ -23,7 +23,8 @@ const (
 // covers the range till then does so meanwhile. Its Generation is that of the node.
 const JobRebuild JobKind = 9
 
-// JobIndex is a message that could not be analysed when it was indexed: it is shown, but not found by its words. Range is that message.
+// JobIndex is a message for which analysis, or the built-in embedding model, panicked when it was indexed: it is shown, but not found
+// by its words, or by its meaning. Range is that message.
 const JobIndex JobKind = 11
 
 // String returns the kind's name.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -234,17 +233,3 @@ func userAgentOf(ctx context.Context) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 	return strings.Join(md.Get("user-agent"), " ")
 }
-
-// AuditTable is the table of whose calls have entries in the audit, in Markdown.
-func AuditTable() string {
-	b := &strings.Builder{}
-	b.WriteString("| call | has an entry |\n|---|---|\n")
-	for _, method := range slices.Sorted(maps.Keys(accessTable)) {
-		if r := accessTable[method]; r.scope != open {
-			b.WriteString("| " + strings.TrimPrefix(method, "/"+apiPackage+".") + " | " + auditedNames[r.audited] + " |\n")
-		}
-	}
-	return b.String()
-}
-
-var auditedNames = map[audited]string{never: "no", byAdmins: "by admins", always: "yes"}

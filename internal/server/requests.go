@@ -52,13 +52,6 @@ func (u *undecoded) add(n int64) {
 	}
 }
 
-// total is how much all connections hold.
-func (u *undecoded) total() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.held
-}
-
 // mustWait reports whether a connection that holds so many must wait, and returns a channel that is closed when it should
 // ask again.
 func (u *undecoded) mustWait(c *connection, held int64) (bool, <-chan struct{}) {

@@ -161,3 +161,10 @@ func TestBytesOfRequestsAreCounted(t *testing.T) {
 		})
 	}
 }
+
+// total is how much all connections hold.
+func (u *undecoded) total() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.held
+}

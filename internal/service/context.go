@@ -141,7 +141,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
 	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
 		// What has no room raw stands in its summary, though no policy asks for one yet.
-		if err := s.gatherCovered(ctx, resolved, func() (summary.Marks, error) { return g.told, nil }, &g); err != nil {
+		if err := s.gatherCovered(ctx, resolved, func() (summary.Marks, error) { return g.edits, nil }, &g); err != nil {
 			return ContextResult{}, err
 		}
 		if err := s.addOriginals(ctx, p, &g); err != nil {
@@ -233,7 +233,7 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 	if err != nil {
 		return out, err
 	}
-	hidden := g.told.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
+	hidden := g.edits.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
 	in := assembly.Input{
 		Fence:        g.fences[0],
 		Instructions: g.instructions,

@@ -34,7 +34,7 @@ type gathered struct {
 	tail     []memory.Message // after what running stands for, oldest first
 	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
 	promise  promise
-	told     summary.Marks // what persons made of the user's messages and summaries
+	edits    summary.Marks // what persons made of the user's messages and summaries
 	facts    recall.RankedFacts
 	fill     []rank.Hit // messages that may fill, the best first
 	degraded []memory.Degradation
@@ -134,7 +134,7 @@ func (s *ContextBuilder) gatherHistory(
 	if !r.History.Compresses() {
 		return s.gatherCovered(ctx, r, marks, g)
 	}
-	if g.told, err = marks(); err != nil {
+	if g.edits, err = marks(); err != nil {
 		return err
 	}
 	return s.gatherPromised(ctx, p, r, g)
@@ -148,7 +148,7 @@ func (s *ContextBuilder) gatherCovered(
 	var nodes []memory.SummaryNode
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		g.told, err = marks()
+		g.edits, err = marks()
 		return err
 	})
 	if r.Summaries.Running {
@@ -160,7 +160,7 @@ func (s *ContextBuilder) gatherCovered(
 	if err := both.Wait(); err != nil {
 		return err
 	}
-	if g.running, err = s.runningOf(ctx, g.work.Session, nodes, g.told); err != nil {
+	if g.running, err = s.runningOf(ctx, g.work.Session, nodes, g.edits); err != nil {
 		return err
 	}
 	if g.tail, err = s.tail(ctx, g.work.Session, g.running, r); err != nil {

@@ -53,7 +53,7 @@ func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r 
 	}
 	if g.promise.compresses && r.Summaries.Running {
 		latest := int(g.work.Session.LastSeq - through)
-		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.told); err != nil {
+		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.edits); err != nil {
 			return err
 		}
 	}
@@ -343,7 +343,7 @@ func (out *shrunk) take(all []memory.Message, g gathered) {
 		}
 	}
 	cut := int64(0) // the last message that is gone
-	told := map[int64]bool{}
+	covered := map[int64]bool{}
 	for _, o := range out.Omitted {
 		if o.Stage == compaction.StageMend || o.Index >= len(all) {
 			continue // assembly mends what it renders, and says so
@@ -353,15 +353,15 @@ func (out *shrunk) take(all []memory.Message, g gathered) {
 			continue
 		}
 		cut = max(cut, seq)
-		told[seq] = o.Reason == compaction.ReasonSummarised || o.Reason == compaction.ReasonFacts
+		covered[seq] = o.Reason == compaction.ReasonSummarised || o.Reason == compaction.ReasonFacts
 	}
 	if g.running != nil {
 		for _, m := range g.head {
-			told[m.Seq] = told[m.Seq] || m.Seq <= g.running.To
+			covered[m.Seq] = covered[m.Seq] || m.Seq <= g.running.To
 		}
 	}
 	out.split(all, g, stays, cut)
-	out.dropped = untold(all, stays, told, cut)
+	out.dropped = uncovered(all, stays, covered, cut)
 	out.running = out.withWritten(g.running, cut)
 }
 
@@ -388,11 +388,11 @@ func (out *shrunk) split(all []memory.Message, g gathered, stays map[int64]memor
 	}
 }
 
-// untold are the messages up to the cut that are gone and in no summary.
-func untold(all []memory.Message, stays map[int64]memory.Message, told map[int64]bool, cut int64) []memory.SeqRange {
+// uncovered are the messages up to the cut that are gone and in no summary.
+func uncovered(all []memory.Message, stays map[int64]memory.Message, covered map[int64]bool, cut int64) []memory.SeqRange {
 	var out []memory.SeqRange
 	for _, m := range all {
-		if _, there := stays[m.Seq]; m.Seq <= cut && !there && !told[m.Seq] {
+		if _, there := stays[m.Seq]; m.Seq <= cut && !there && !covered[m.Seq] {
 			out = memory.WithSeq(out, m.Seq)
 		}
 	}

@@ -163,7 +163,7 @@ func (w FactWrite) AppliedJob(job memory.Job) memory.Job {
 // ReasonUnreadable is the reason of a job that is parked because its stored answer cannot be decoded.
 const ReasonUnreadable = "journal"
 
-// ReasonAnalysis is the reason of a JobIndex that is parked because the analysis of its message panicked.
+// ReasonAnalysis is the reason of a JobIndex that is parked because the analysis of its message, embedding included, panicked.
 const ReasonAnalysis = "analysis_panic"
 
 // Move makes the job ready for work at once: open, or answered when it has an answer that can be read. A lease that is

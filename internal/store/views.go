@@ -91,6 +91,9 @@ type Lease struct {
 // ErrNewerSchema is in the chain of a driver's refusal to open what a newer program wrote.
 var ErrNewerSchema = errors.New("the schema is newer than this program")
 
+// ErrViewSettings is in the chain of a driver's refusal to open a view whose server cannot do what the settings ask for.
+var ErrViewSettings = errors.New("the server cannot do what the settings ask for")
+
 // ViewHealth is the state of a view.
 type ViewHealth interface {
 	// Lag is how long a row that was put may stay invisible to Search: 0 when it never does.

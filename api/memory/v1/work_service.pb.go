@@ -51,8 +51,8 @@ const (
 	// Something that a person had erased, and that is deleted from every store. What it is about is in no reply from the moment
 	// that the job exists. OPEN until all stores were swept, then APPLIED.
 	JobKind_JOB_KIND_ERASE JobKind = 10
-	// A message that could not be indexed: it is shown like any other, but searches do not find it by its words. It is parked
-	// at once, and tried again at each start of a server and by RetryJob.
+	// A message that could not be indexed whole: it is shown like any other, but searches do not find it by its words, or by its
+	// meaning. It is parked at once, and tried again at each start of a server and by RetryJob.
 	JobKind_JOB_KIND_INDEX JobKind = 11
 )
 

@@ -76,6 +76,9 @@ async def test_the_limit_of_the_settings_holds_where_the_call_has_none(aclient: 
     await session.add_items(said(*"abc"))
     assert await session.get_items() == said("b", "c")
     assert await session.get_items(3) == said(*"abc")
+    assert await StrataSession("s", user, aclient, session_settings={"limit": 1}).get_items() == said("c")
+    with pytest.raises(TypeError):
+        StrataSession("s", user, aclient, session_settings={"limits": 1})
 
 
 async def test_a_session_of_many_pages_is_read_whole(session: StrataSession) -> None:
@@ -183,6 +186,8 @@ async def test_use_after_close_is_an_error(strata: Server, user: str) -> None:
     await session.close()
     with pytest.raises(RuntimeError, match="closed"):
         await session.get_items()
+    with pytest.raises(RuntimeError, match="closed"):
+        await session.add_items([])
 
 
 def test_it_serves_one_loop_after_the_other(strata: Server, user: str) -> None:

@@ -875,7 +875,7 @@ var enKnownThe = regexp.MustCompile(
 	`(?i)^the (?:beach|ocean|sea|mountains?|outdoors|rain|snow|snowy weather|cold|heat|summer|winter|autumn|fall|spring|countryside|city life|theater|theatre|opera|piano|guitar|violin|Beatles|Rolling Stones)$`,
 )
 
-// enPolite begin objects of what people say to be kind, not to tell of themselves.
+// enPolite begin objects of what people say to be kind, not about themselves.
 var enPolite = regexp.MustCompile(
 	`(?i)^.* (?:in|of|on|from|at|about|for) the (?:chart|table|text|code|draft|page|file|list|report|document|image|video|answer|end|first|second|last|new|old)\b|^(?:the |hearing|seeing|knowing|being able|being part|having|getting to|when|to (?:see|hear|know|think|say|help|talk|chat|thank|ask|try|join|share|be |have |get |make (?:sure|plans))|for|all (?:the|of)|going (?:on|back)|our |another|an? (?:good|nice|great|bit)|some )`,
 )

@@ -102,13 +102,13 @@ type grammar struct {
 	tags        *regexp.Regexp                            // what may stand after a statement; nil for none
 	join        func(before, object, after string) string // a statement with another object in it
 	dated       *regexp.Regexp                            // the end of an opener that says when, in its group; nil where objects hold that
-	event       *regexp.Regexp                            // facts of what happened, which are told with when that was
+	event       *regexp.Regexp                            // facts of what happened, whose text has when that was
 	trim        func(object string) string                // the object without what follows it
 	person      func(object string) string                // the object in the third person
 	name        func(object string) string                // the object as part of an attribute's name
 }
 
-// What is read of one line. Beyond it somebody pasted a document, which does not tell about who pasted it.
+// What is read of one line. Beyond it somebody pasted a document, which says nothing about who pasted it.
 const (
 	maxSentences     = 200
 	maxSentenceBytes = 600

@@ -24,11 +24,11 @@ const (
 	maxKeptBytes = 300
 )
 
-// telling is how a language's clauses are found and told of in the third person.
-type telling struct {
+// retelling is how a language's clauses are found and written in the third person.
+type retelling struct {
 	clauses *regexp.Regexp                     // where a sentence is cut
 	opener  *regexp.Regexp                     // what may stand before a clause and says nothing of it
-	tell    func(clause string) (string, bool) // the clause as told of its speaker; false where the grammar does not know how
+	person  func(clause string) (string, bool) // the clause in the third person; false where the grammar does not know how
 	quoted  func(clause string) string         // the clause as a quotation
 	// attributes name the property that a clause gives a value of which there is one at a time.
 	attributes []property
@@ -39,7 +39,7 @@ type telling struct {
 	personal *regexp.Regexp // whoever speaks, or somebody or something of theirs
 	topic    *regexp.Regexp // a thing that has one value at a time, in its group, with its value
 	speaks   *regexp.Regexp // a word of whoever speaks, or of somebody of theirs; nil where none need stand
-	others   *regexp.Regexp // a clause about somebody else; nil where attributes tell
+	others   *regexp.Regexp // a clause about somebody else; nil where attributes show it
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
 	names    bool           // its verbs name their subject, so that a clause may be a word shorter
 }
@@ -56,7 +56,7 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 	if len(sentence) > maxSentenceBytes || unreal.MatchString(sentence) {
 		return nil
 	}
-	t := tellingOf(sentence, spanish)
+	t := retellingOf(sentence, spanish)
 	var out []finding
 	for _, clause := range split(sentence, t.clauses) {
 		clause = t.bare(clause)
@@ -82,7 +82,7 @@ var unreal = regexp.MustCompile(
 )
 
 // bare is a clause without what stands before and after it.
-func (t *telling) bare(clause string) string {
+func (t *retelling) bare(clause string) string {
 	clause = strings.TrimLeft(strings.TrimSpace(clause), " ,;:–—-")
 	clause = strings.TrimLeft(clause[len(t.opener.FindString(clause)):], " ,;:–—-")
 	return strings.TrimRight(clause, " .,;:!~…。，、！；♡^-–—)")
@@ -103,7 +103,7 @@ func covered(clause string, read []finding) bool {
 
 // lasts judges whether a clause is worth keeping. One that gives a property of the person its value is; one that chooses a tool
 // needs less to be so; one of nobody in particular, or whose object a rule does not take for a lasting one, more.
-func (t *telling) lasts(clause string, refused bool) bool {
+func (t *retelling) lasts(clause string, refused bool) bool {
 	if len(clause) > maxKeptBytes || !extract.Asserts(clause) || !t.means(clause) {
 		return false
 	}
@@ -125,12 +125,12 @@ func (t *telling) lasts(clause string, refused bool) bool {
 }
 
 // states reports whether a clause may be a statement: of a clause's length, and neither asked nor supposed.
-func (t *telling) states(clause string) bool {
+func (t *retelling) states(clause string) bool {
 	return len(clause) <= maxKeptBytes && !t.tooShort(clause) && extract.Asserts(clause)
 }
 
 // means reports whether a clause says something to whoever did not hear what was said around it.
-func (t *telling) means(clause string) bool {
+func (t *retelling) means(clause string) bool {
 	if lately.MatchString(clause) {
 		clause = strings.TrimPrefix(clause, "这")
 	}
@@ -138,7 +138,7 @@ func (t *telling) means(clause string) bool {
 		(t.speaks == nil || t.speaks.MatchString(clause))
 }
 
-func (t *telling) tooShort(clause string) bool {
+func (t *retelling) tooShort(clause string) bool {
 	if strings.ContainsFunc(clause, text.Clings) {
 		return utf8.RuneCountInString(clause) < minKeptRunes
 	}
@@ -170,18 +170,18 @@ var vague = regexp.MustCompile(
 )
 
 // find is the fact that a clause states.
-func (t *telling) find(clause string) finding {
-	told, ok := t.tell(clause)
+func (t *retelling) find(clause string) finding {
+	written, ok := t.person(clause)
 	if ok {
-		told = capital(told) + t.stop
+		written = capital(written) + t.stop
 	} else {
-		told = t.quoted(clause)
+		written = t.quoted(clause)
 	}
-	return finding{op: opAdd, rule: gradeOf(clause), text: told, attribute: t.attribute(clause), quote: clause}
+	return finding{op: opAdd, rule: gradeOf(clause), text: written, attribute: t.attribute(clause), quote: clause}
 }
 
 // attribute is the property that a clause gives the value of; "" for none, or for one of many.
-func (t *telling) attribute(clause string) string {
+func (t *retelling) attribute(clause string) string {
 	if unsettled.MatchString(clause) || extract.Adds(clause) || t.others != nil && t.others.MatchString(clause) {
 		return ""
 	}
@@ -199,26 +199,26 @@ func (t *telling) attribute(clause string) string {
 	return ""
 }
 
-// tellingOf is how clauses of a sentence are told.
-func tellingOf(sentence string, spanish bool) *telling {
+// retellingOf is how clauses of a sentence are written.
+func retellingOf(sentence string, spanish bool) *retelling {
 	han := false
 	for _, r := range sentence {
 		switch {
 		case unicode.Is(unicode.Hangul, r):
-			return &koreanTelling
+			return &koreanRetelling
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-			return &japaneseTelling
+			return &japaneseRetelling
 		case unicode.Is(unicode.Han, r):
 			han = true
 		}
 	}
 	switch {
 	case han:
-		return &chineseTelling
+		return &chineseRetelling
 	case spanish || isSpanish(sentence):
-		return &spanishTelling
+		return &spanishRetelling
 	}
-	return &englishTelling
+	return &englishRetelling
 }
 
 // Marks of what a clause is about, in five languages.

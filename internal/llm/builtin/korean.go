@@ -48,7 +48,7 @@ const (
 	koFamily = `(아내|남편|와이프|딸|아들|강아지|고양이|반려견|반려묘|여자친구|남자친구|동생|언니|누나|형|오빠|회사)`
 )
 
-// koDated are words before a statement that say when what it tells happened.
+// koDated are words before a statement that say when that happened.
 const koDated = `(?:지난|저번) ?주(?: [월화수목금토일]요일)?에|지난 [월화수목금토일]요일에|(?:지난|저번) ?달에|작년에|재작년에|올해|어제|그저께|그제|엊그제`
 
 func ko(pattern string) *regexp.Regexp { return regexp.MustCompile(`^` + pattern + `$`) }

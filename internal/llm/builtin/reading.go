@@ -95,7 +95,7 @@ func (r *reading) read(l extract.Line) {
 // afterGreeting is a sentence without a greeting in another script before it: "안녕하세요, I'm Ana" is English.
 func afterGreeting(sentence string) string {
 	said := strings.TrimSpace(sentence)
-	for _, t := range [...]*telling{&koreanTelling, &japaneseTelling, &chineseTelling} {
+	for _, t := range [...]*retelling{&koreanRetelling, &japaneseRetelling, &chineseRetelling} {
 		rest := said[len(t.opener.FindString(said)):]
 		if rest != said && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
 			return rest
@@ -138,7 +138,7 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 
 // successors are what a sentence puts in place of what it ends, whatever else it would have to say to be kept.
 func successors(sentence string, read []finding, spanish bool) []finding {
-	t := tellingOf(sentence, spanish)
+	t := retellingOf(sentence, spanish)
 	var out []finding
 	for _, clause := range split(sentence, t.clauses) {
 		clause = fromSuccessor(t.bare(clause))
@@ -161,7 +161,7 @@ func fromSuccessor(clause string) string {
 
 func isHangul(r rune) bool { return unicode.Is(unicode.Hangul, r) }
 
-// replaces tells of a finding of a line whether it puts another value in place of what is known of its speaker.
+// replaces returns a function that reports of a finding of a line whether it puts another value in place of what is known of its speaker.
 func (r *reading) replaces(l extract.Line) func(finding) bool {
 	speaker := r.task.SpeakerOf(l)
 	return func(f finding) bool {

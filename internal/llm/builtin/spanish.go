@@ -8,14 +8,14 @@ import (
 )
 
 //nolint:misspell // Spanish
-var spanishTelling = telling{
+var spanishRetelling = retelling{
 	clauses: regexp.MustCompile(
 		`(?i)[;:]\s|,?\s+(?:pero|aunque|porque|así que|ya que|mientras que|y)\s+(?:yo|me|te|le|se|es|era|fue|eso|mi|mis|tengo|soy|estoy|vivo|trabajo|no|nos|nuestro|nuestra|llevo|voy|quiero|prefiero|uso|usamos|tenemos|hemos|he|desde|mañana|ahora|ya|ella|él|juego|toco|doy|estudio)\s|,\s+(?:pero|aunque|porque|así que|y|ahora|ya no|me|mi|mis|tengo|soy|estoy|vivo|trabajo|llevo|voy|uso|usamos|tenemos|he|hemos|nuestro|nuestra)\s|\s[-–—]+\s|\s\(`,
 	),
 	opener: regexp.MustCompile(
 		`(?i)^(?:(?:hola|buenas|buenos días|buenas tardes|oye|bueno|pues|sí|si,|no,|ah|vale|claro|gracias|muchas gracias|por cierto|además|también|y|pero|aunque|porque|así que|ya que|la verdad es que|la verdad|de hecho|en realidad|sinceramente|para que lo sepas|que sepas que|resulta que|te cuento que|mira|es que|una cosa|por mi parte|yo|encima|al final|total|total que|verás|o sea|eso sí|ojo|acabo de decir que|quería decirte que|perdona(?: [^,]+)?,|perdón(?: [^,]+)?,)(?:[,:;!.\s-]+|$)|[,;:\s–—-]+)*`,
 	),
-	tell:   tellSpanish,
+	person: personSpanish,
 	quoted: func(clause string) string { return `Dice: «` + clause + `».` },
 	stop:   ".",
 	names:  true,
@@ -70,7 +70,7 @@ var spanishTelling = telling{
 	},
 }
 
-// esStarts is how statements of the first person begin, which may be too short for the words of their language to tell.
+// esStarts is how statements of the first person begin, which may be too short for the words of their language to show it.
 var esStarts = regexp.MustCompile(
 	`(?i)^(?:(?:ya |ahora |al final )?(?:(?:me|nos) )?(?:he|hemos) (?:vuelto|\p{L}+(?:ado|ido|cho|sto|rto))|soy|estoy|tengo|vivo|trabajo|uso|hablo|toco|estudio|conduzco|dejé|me llamo|me mudé|ya no|nuestr[oa])(?:\s|[.,!]|$)`,
 )
@@ -152,9 +152,9 @@ var (
 	)
 )
 
-// tellSpanish is a clause of the first person in the third, where its verb is known: "vivo en Bilbao" is "Vive en Bilbao". A
-// clause whose verb is not known is not told.
-func tellSpanish(clause string) (string, bool) {
+// personSpanish is a clause of the first person in the third, where its verb is known: "vivo en Bilbao" is "Vive en Bilbao". A
+// clause whose verb is not known is quoted.
+func personSpanish(clause string) (string, bool) {
 	before := esLead.FindString(clause)
 	words := strings.Fields(clause[len(before):])
 	if len(words) == 0 {
@@ -181,6 +181,6 @@ func tellSpanish(clause string) (string, bool) {
 	if len(words) > 1 {
 		rest += esOf.Replace(" " + strings.Join(words[1:], " ") + " ")
 	}
-	told := strings.TrimSpace(strings.TrimPrefix(esOf.Replace(" "+before), " ") + rest)
-	return told, !esFirst.MatchString(told) && !esPlural.MatchString(told)
+	written := strings.TrimSpace(strings.TrimPrefix(esOf.Replace(" "+before), " ") + rest)
+	return written, !esFirst.MatchString(written) && !esPlural.MatchString(written)
 }

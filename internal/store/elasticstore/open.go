@@ -13,6 +13,7 @@ package elasticstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +53,11 @@ type Options struct {
 	// Content has documents hold what people look for and see: tenant, user, session, role, times and text. It counts for spaces that
 	// are made from then on; a space that was made without has none, and one that was made with it gets no more when it is off.
 	Content bool
-	Now     func() time.Time // time.Now when nil
+	// Analyzers take the text of documents apart for people's queries: the first one in the field text, each further one in a field of
+	// its own below it. They count for indices that are made from then on. nil for standard.
+	Analyzers []string
+	TLS       *tls.Config      // of an https URL; nil for what the system trusts
+	Now       func() time.Time // time.Now when nil
 }
 
 // View is a text view in Elasticsearch. It may be used by many goroutines at once.
@@ -62,6 +67,7 @@ type View struct {
 	prefix    string
 	schemas   map[memory.View]schema
 	content   bool
+	analyzers []string
 	now       func() time.Time
 	pause     func(ctx context.Context, attempt int) error // before rows that were refused as too busy are put again
 
@@ -69,8 +75,8 @@ type View struct {
 	layouts map[store.TextSpace]layout // of spaces that were put to lately
 }
 
-// Open connects to the server. It fails when the server does not respond, is older than 7.14, or has an index of a newer
-// schema than this program knows.
+// Open connects to the server. It fails when the server does not respond, is older than 7.14, lacks an analyzer
+// (store.ErrViewSettings), or has an index of a newer schema than this program knows.
 func Open(ctx context.Context, o Options) (*View, error) {
 	v, err := newView(o)
 	if err != nil {
@@ -78,7 +84,7 @@ func Open(ctx context.Context, o Options) (*View, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := errors.Join(v.checkServer(ctx), v.checkSchemas(ctx)); err != nil {
+	if err := errors.Join(v.checkServer(ctx), v.checkSchemas(ctx), v.checkAnalyzers(ctx)); err != nil {
 		v.transport.CloseIdleConnections()
 		return nil, fmt.Errorf("elasticstore: open: %w", err)
 	}
@@ -96,7 +102,7 @@ func newView(o Options) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := newTransport()
+	transport := newTransport(o.TLS)
 	client, err := elasticsearch.NewClient(elasticsearch.Config{
 		Addresses: []string{o.URL}, Username: o.Username, Password: o.Password, APIKey: o.APIKey,
 		Transport:  transport,
@@ -112,7 +118,8 @@ func newView(o Options) (*View, error) {
 		o.Now = time.Now
 	}
 	return &View{
-		client: client, transport: transport, prefix: o.Prefix, schemas: schemas, content: o.Content, now: o.Now, pause: pause,
+		client: client, transport: transport, prefix: o.Prefix, schemas: schemas, content: o.Content,
+		analyzers: o.analyzers(), now: o.Now, pause: pause,
 		layouts: map[store.TextSpace]layout{},
 	}, nil
 }
@@ -133,8 +140,9 @@ func (o Options) check() error {
 }
 
 // newTransport replaces the client's, which waits for ever.
-func newTransport() *http.Transport {
+func newTransport(c *tls.Config) *http.Transport {
 	return &http.Transport{
+		TLSClientConfig:       c.Clone(), // of nil it is nil
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   5 * time.Second,

@@ -28,10 +28,7 @@ func TestOpen(t *testing.T) {
 	t.Run("somebody's own index of the same name is not written to", func(t *testing.T) {
 		prefix := fmt.Sprintf("test-%x", rand.Uint64())
 		createIndex(t, url+"/"+prefix+"-facts-000001", `{}`)
-		v, err := elasticstore.Open(t.Context(), elasticstore.Options{URL: url, Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := openAs(t, elasticstore.Options{Prefix: prefix})
 		space := store.TextSpace{View: memory.ViewFacts, Build: 1}
 		if err := v.Prepare(t.Context(), space); err == nil || !strings.Contains(err.Error(), "not made by strata") {
 			t.Errorf("Prepare answered %v", err)

@@ -97,9 +97,13 @@ func readSchema(file string, version int, o Options) (schema, error) {
 	if err := json.Unmarshal(b, &read); err != nil {
 		return schema{}, fmt.Errorf("read %s: %w", file, err)
 	}
+	if read.Content == nil { // the first schema has none
+		read.Content = map[string]map[string]any{}
+	}
 	if o.Shards > 0 {
 		read.Settings["index"]["number_of_shards"] = o.Shards
 	}
+	read.Content["text"] = analyzed(o.analyzers())
 	return schema{version, map[string]any{"index": read.Settings["index"]}, read.Mappings, read.Content}, nil
 }
 

@@ -70,10 +70,12 @@ func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 	})
 }
 
-func TestANewerSchemaIsRefusedAtOnce(t *testing.T) {
-	s := &server{down: store.ErrNewerSchema}
-	if _, err := lazyview.Open(t.Context(), s.options()); !errors.Is(err, store.ErrNewerSchema) {
-		t.Errorf("got %v", err)
+func TestANewerSchemaAndSettingsThatCannotBeServedAreRefusedAtOnce(t *testing.T) {
+	for _, final := range []error{store.ErrNewerSchema, store.ErrViewSettings} {
+		s := &server{down: final}
+		if _, err := lazyview.Open(t.Context(), s.options()); !errors.Is(err, final) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

@@ -45,14 +45,15 @@ type late[V store.ViewHealth] struct {
 
 var errClosed = errors.New("the view is closed")
 
-// open makes the first attempt, which only a schema that is newer than this program makes final.
+// open makes the first attempt. Only a schema that is newer than this program, and settings that the server cannot serve, make it
+// final.
 func open[V store.ViewHealth](ctx context.Context, o Options[V]) (*late[V], error) {
 	l := &late[V]{o: o}
 	first, cancel := context.WithTimeout(ctx, firstWithin)
 	defer cancel()
 	view, err := o.Open(first)
 	switch {
-	case errors.Is(err, store.ErrNewerSchema):
+	case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrViewSettings):
 		return nil, err
 	case err != nil:
 		l.failed, l.next = err, o.Now().Add(retryAfter)

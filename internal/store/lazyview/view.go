@@ -11,7 +11,8 @@ type view[Space, Row, Search, Hit any] struct {
 	*late[store.View[Space, Row, Search, Hit]]
 }
 
-// Open opens a view, now or later: see the package. Only a view of a newer schema is an error.
+// Open opens a view, now or later: see the package. Only a view of a newer schema, and one whose server cannot serve the
+// settings, is an error.
 func Open[Space, Row, Search, Hit any](
 	ctx context.Context, o Options[store.View[Space, Row, Search, Hit]],
 ) (store.View[Space, Row, Search, Hit], error) {

@@ -359,7 +359,7 @@ func testEraseMessages(t *testing.T, open Open[store.PrimaryStore]) {
 		wantLooked(t, s, inS)
 	})
 	t.Run(
-		"a job that may tell of it must be JobReplaced without its answer, and one of the next generation be open in its place",
+		"a job that may cover it must be JobReplaced without its answer, and one of the next generation be open in its place",
 		func(t *testing.T) { testReplacedJobs(t, journalled(t, open)) },
 	)
 	t.Run("a job of a message that cannot be indexed must be JobReplaced when it is erased, with none in its place", func(t *testing.T) {

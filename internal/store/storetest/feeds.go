@@ -73,7 +73,7 @@ func testFeeds(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
 	t.Run(
-		"SetCheckpoint must set how far the view was told, and must leave the feed pending when it changed since Seen was read",
+		"SetCheckpoint must set how far the view has been fed, and must leave the feed pending when it changed since Seen was read",
 		func(t *testing.T) {
 			s, ref := open(t), alice.Session("s")
 			appendAt(t, s, ref, noon)
@@ -105,7 +105,7 @@ func testFeeds(t *testing.T, open Open[store.PrimaryStore]) {
 		},
 	)
 	t.Run(
-		"RebuildView must raise the view's build by one and make every feed pending as one that the view was told nothing of",
+		"RebuildView must raise the view's build by one and make every feed pending as one that the view has nothing of",
 		func(t *testing.T) {
 			testRebuildView(t, open(t))
 		},
@@ -150,19 +150,19 @@ func testTurnFeed(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, f, want)
 	wantEqual(t, feeds(t, s, memory.ViewMessageVectors, 9), []store.Feed{want})
 	wantEqual(t, state.Turns, store.Checkpoint{})
-	told := store.FeedPosition{Version: 1, No: f.Head.No}
-	mark(t, s, f, told)
+	fed := store.FeedPosition{Version: 1, No: f.Head.No}
+	mark(t, s, f, fed)
 	wantEqual(t, len(feeds(t, s, memory.ViewMessageVectors, 9)), 0)
-	wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{Build: 1, FeedPosition: told})
+	wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{Build: 1, FeedPosition: fed})
 	merged := put(t, s, store.SegmentWrite{
 		User: alice, Scope: state.Scope, Analyzer: "v1", Messages: 1, Data: []byte("more"), Replaces: []int64{f.Head.No}, Time: minute(5),
 	})
 	got := feedOf(t, s, memory.ViewMessageVectors, alice.Session(""))
 	wantEqual(t, got.Since, minute(5))
 	wantEqual(t, got.Head.No, merged)
-	wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: told})
+	wantEqual(t, got.Checkpoint, store.Checkpoint{Build: 1, FeedPosition: fed})
 	wantEqual(t, searchIndex(t, s, alice).Turns, store.Checkpoint{})
-	mark(t, s, f, told) // it was read before the segment
+	mark(t, s, f, fed) // it was read before the segment
 	wantEqual(t, feedOf(t, s, memory.ViewMessageVectors, alice.Session("")).Since, minute(5))
 }
 
@@ -307,9 +307,9 @@ func feedOf(t *testing.T, s store.ChangeFeed, view memory.View, ref memory.Sessi
 }
 
 // mark sets the view's checkpoint, as of when the feed was read, in the first build.
-func mark(t *testing.T, s store.ChangeFeed, f store.Feed, told store.FeedPosition) {
+func mark(t *testing.T, s store.ChangeFeed, f store.Feed, fed store.FeedPosition) {
 	t.Helper()
-	if err := s.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: told, Seen: f.Head}); err != nil {
+	if err := s.SetCheckpoint(t.Context(), store.CheckpointUpdate{Feed: f, Build: 1, Checkpoint: fed, Seen: f.Head}); err != nil {
 		t.Fatalf("SetCheckpoint: %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func testOrder(t *testing.T, open Open[Turns], writers int) {
 			}
 			group.Wait()
 			if results[0].Replayed == results[1].Replayed {
-				t.Fatalf("both writers were told Replayed = %v", results[0].Replayed)
+				t.Fatalf("both writers got Replayed = %v", results[0].Replayed)
 			}
 			results[0].Replayed = results[1].Replayed
 			wantEqual(t, results[0], results[1])

@@ -56,13 +56,13 @@ class StrataSession(SessionABC):
         user_id: str,
         client: Address = None,
         *,
-        session_settings: SessionSettings | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
         clear: Literal["erase", "hide"] = "erase",
         profile: str = "",
     ) -> None:
         self.session_id = session_id
         self.user_id = user_id
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings = SessionSettings().resolve(session_settings)
         self._clear = clear
         self._profile = profile
         self._loops = PerLoop(client)
@@ -85,9 +85,10 @@ class StrataSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Records the items as one turn: all of them, or none."""
+        client = self._loops.client()
         if items:
             said = messages.read_all(items, messages.OPENAI_RESPONSES)
-            await _done(self._loops.client().record(self.user_id, self.session_id, said, profile=self._profile))
+            await _done(client.record(self.user_id, self.session_id, said, profile=self._profile))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Erases the latest item and returns it, also where a call loses its result by it."""

@@ -958,8 +958,8 @@ export enum JobKind {
   ERASE = 10,
 
   /**
-   * A message that could not be indexed: it is shown like any other, but searches do not find it by its words. It is parked
-   * at once, and tried again at each start of a server and by RetryJob.
+   * A message that could not be indexed whole: it is shown like any other, but searches do not find it by its words, or by its
+   * meaning. It is parked at once, and tried again at each start of a server and by RetryJob.
    *
    * @generated from enum value: JOB_KIND_INDEX = 11;
    */

@@ -6,7 +6,7 @@ import (
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
-var englishTelling = telling{
+var englishRetelling = retelling{
 	clauses: regexp.MustCompile(
 		`(?i)(?:[,;]|\s[-–—])?\s+(?:and|but|so|because|though|'?cause|cuz|while)\s+(?:i|i'm|i've|my|we|we're|we've|our)\s|,?\s+and\s+(?:it|that|this|they|she|he)(?:'s|\s(?:was|is|has|makes|keeps|helps|really|stresses|never|gives|felt|made|went|turned))\s?|,\s+(?:it|that|this|they|she|he)(?:'s|\s(?:was|is|has|makes|keeps|helps|really|gives|reminds))\s?|[;:]\s|,\s+(?:i|i'm|i've|my|we|we're|we've|our)\s|,\s+(?:so|unfortunately|sadly|luckily|thankfully|fortunately|though|because|which|but)(?:\s|[.!]|$)|\s?[–—]+\s?|\s-+\s|\s\(`,
 	),
@@ -15,7 +15,7 @@ var englishTelling = telling{
 			english.opener.String(),
 		) + `(?i:(?:the thing is|the truth is|i should (?:mention|say|add|note)|just so you know|i must say|fun fact|long story short|funnily enough|as you know)[,:]?\s+(?:that\s+)?)?`,
 	),
-	tell:   tellEnglish,
+	person: personEnglish,
 	quoted: func(clause string) string { return `Says: "` + clause + `."` },
 	stop:   ".",
 	worth:  0.1,
@@ -79,7 +79,7 @@ var englishTelling = telling{
 	},
 }
 
-// undated takes the words that say when from the openers: a clause is told with them.
+// undated takes the words that say when from the openers: a clause keeps them.
 var undated = strings.NewReplacer("last (?:fri|mon|tues?|wed|thurs?|sat|sun)(?:day)?|", "", "yesterday|last (?:week|month|year)|", "")
 
 // Pieces of a clause in the first person: adverbs between the speaker and the verb, and how the verb ends.
@@ -107,19 +107,19 @@ var enModals = wordSet(`can will would could should may might must used`)
 // enBareEd are verbs that end like a past.
 var enBareEd = wordSet(`need feed breed speed succeed proceed exceed bleed embed shed wed`)
 
-// tellEnglish is a clause of the first person in the third, without its subject: "I live in Porto" is "Lives in Porto". What
-// nobody is the subject of, such as "allergic to cats", is told as it is.
-func tellEnglish(clause string) (string, bool) {
+// personEnglish is a clause of the first person in the third, without its subject: "I live in Porto" is "Lives in Porto". What
+// nobody is the subject of, such as "allergic to cats", stands as it is.
+func personEnglish(clause string) (string, bool) {
 	if m := enLead.FindStringSubmatch(clause); m != nil {
-		if told, ok := tellEnglish(m[2]); ok {
-			return thirdPerson(told) + " " + thirdPerson(lower(m[1])), true
+		if written, ok := personEnglish(m[2]); ok {
+			return thirdPerson(written) + " " + thirdPerson(lower(m[1])), true
 		}
 	}
 	switch {
 	case enSpeaks.MatchString(clause):
 		said := enSpeaks.FindString(clause)
-		told, ok := enVerb(strings.ToLower(strings.TrimSpace(said)), clause[len(said):])
-		return agree(thirdPerson(told)), ok
+		written, ok := enVerb(strings.ToLower(strings.TrimSpace(said)), clause[len(said):])
+		return agree(thirdPerson(written)), ok
 	case enMy.MatchString(clause):
 		return agree(thirdPerson(enMy.ReplaceAllString(clause, ""))), true
 	}

@@ -14,12 +14,12 @@ const (
 	koFinalSs       = 20
 )
 
-var koreanTelling = telling{
+var koreanRetelling = retelling{
 	clauses: regexp.MustCompile(`,\s+|;\s`),
 	opener: regexp.MustCompile(
 		`^(?:(?:네|예|응|아|아니요|아니|음|안녕하세요|안녕|반가워요?|반갑습니다|참|참고로|그리고|근데|그런데|그래서|사실|사실은|솔직히|일단|고마워요?|감사합니다|맞아요?|저기요|그냥|또|알고 보니|앗|아 참|와|헐|그럼|하여튼|아무튼|저는|전|나는|난|제가|내가|저도|나도|저희는|우리는|저희|우리|저|나|제|내)(?:[,.!~\s]+|$)|[,\s]+)*`,
 	),
-	tell:   tellKorean,
+	person: personKorean,
 	quoted: func(clause string) string { return `"` + clause + `"라고 한다.` },
 	stop:   ".",
 	worth:  1,
@@ -88,8 +88,8 @@ var koVerbNouns = regexp.MustCompile(
 	`(?:일|선호|좋아|싫어|공부|사용|운영|관리|준비|생각|개발|운동|원|게|근무|활동|전공|배포|작업|요리|봉사|산책|축구|여행|거주|출근|퇴근|연주|수집|사랑|노래|담당|이용|작성|기록|저장|호스팅)(해요|해|합니다)$`,
 )
 
-// tellKorean is a clause without its speaker, in the plain style where its ending is known.
-func tellKorean(clause string) (string, bool) {
+// personKorean is a clause without its speaker, in the plain style where its ending is known.
+func personKorean(clause string) (string, bool) {
 	if koMine.MatchString(clause) {
 		return "", false
 	}
@@ -117,12 +117,12 @@ func koPlainly(clause string) string {
 	return clause
 }
 
-var japaneseTelling = telling{
+var japaneseRetelling = retelling{
 	clauses: regexp.MustCompile(`(?:けど|けれど|が|し|から)、|ので、?|です、|、今は`),
 	opener: regexp.MustCompile(
 		`^(?:(?:はい|うん|ええ|いえ|いや|あの|えっと|まあ|ちなみに|実は|じつは|そういえば|あと|それと|それに|でも|だから|こんにちは|はじめまして|初めまして|ありがとう(?:ございます)?|そうですね|そうだね|けど|けれど|が|し|ので|から|私は|僕は|俺は|わたしは|ぼくは|私、|僕、|私も|僕も|私が|僕が)、?|[、\s]+)*(?:うちの)?`,
 	),
-	tell:   tellJapanese,
+	person: personJapanese,
 	quoted: func(clause string) string { return "「" + clause + "」と話している。" },
 	stop:   "。",
 	worth:  1,
@@ -172,22 +172,22 @@ var jaTrailed = map[string]string{
 	"けれど":   "",
 }
 
-// tellJapanese is a clause without its speaker.
-func tellJapanese(clause string) (string, bool) {
-	told := jaMine.ReplaceAllString(clause, "")
-	if trailer := jaTrailer.FindString(told); trailer != "" {
-		told = strings.TrimSuffix(told, trailer) + jaTrailed[trailer]
+// personJapanese is a clause without its speaker.
+func personJapanese(clause string) (string, bool) {
+	written := jaMine.ReplaceAllString(clause, "")
+	if trailer := jaTrailer.FindString(written); trailer != "" {
+		written = strings.TrimSuffix(written, trailer) + jaTrailed[trailer]
 	}
-	told = strings.TrimSuffix(told, "な")
-	return told, !jaSpeaks.MatchString(told) && told != ""
+	written = strings.TrimSuffix(written, "な")
+	return written, !jaSpeaks.MatchString(written) && written != ""
 }
 
-var chineseTelling = telling{
+var chineseRetelling = retelling{
 	clauses: regexp.MustCompile(`[，,；;]\s*`),
 	opener: regexp.MustCompile(
 		`^(?:对[，,、！!。\s]+|(?:嗯+|对了|是的|是啊|好的|好吧|哈哈+|其实|说实话|另外|还有|而且|不过|但是|但|所以|因为|然后|顺便说一下|顺便|话说|你好|您好|大家好|谢谢你?|哦|啊|那个|就是)[，,、！!。\s]*|[，,；;\s]+)*`,
 	),
-	tell:   tellChinese,
+	person: personChinese,
 	quoted: func(clause string) string { return "说：“" + clause + "。”" },
 	stop:   "。",
 	worth:  1,
@@ -223,13 +223,13 @@ var (
 	zhSpeaks = regexp.MustCompile(`我|咱`)
 )
 
-// tellChinese is a clause without its speaker.
-func tellChinese(clause string) (string, bool) {
-	told := clause
-	if zhHome.MatchString(told) {
-		told = zhHome.ReplaceAllString(told, "家里的")
+// personChinese is a clause without its speaker.
+func personChinese(clause string) (string, bool) {
+	written := clause
+	if zhHome.MatchString(written) {
+		written = zhHome.ReplaceAllString(written, "家里的")
 	} else {
-		told = zhAfter.ReplaceAllString(zhMine.ReplaceAllString(told, ""), "$1")
+		written = zhAfter.ReplaceAllString(zhMine.ReplaceAllString(written, ""), "$1")
 	}
-	return told, !zhSpeaks.MatchString(told) && told != ""
+	return written, !zhSpeaks.MatchString(written) && written != ""
 }
