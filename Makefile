@@ -29,7 +29,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-load-tiers bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -180,6 +180,9 @@ bench-hostile: tools ## REQUESTS (10000) hostile requests at each way in: panics
 bench-tiers: tools ## BuildContext over MongoDB, Milvus and Elasticsearch: own time beside theirs
 	@$(TIERS) $(BIN)/strata-bench tiers -binary=$(BIN)/strata $(BENCH_ARGS)
 
+bench-load-tiers: tools ## users by Zipf call three replicas over the three servers for LOAD (2m); one of each kind is killed and comes back. It kills the servers of backends-up
+	$(BIN)/strata-bench load-tiers -binary=$(BIN)/strata -duration=$(LOAD) -users=2000 -messages=50000 -facts=15000 -rate=40 $(BENCH_ARGS)
+
 bench-reindex: tools ## how fast Milvus and Elasticsearch are filled again from MongoDB
 	@$(TIERS) $(BIN)/strata-bench reindex -binary=$(BIN)/strata $(BENCH_ARGS)
 
@@ -243,7 +246,7 @@ proof-properties: ## 10,000 cases of each property, 100,000 histories with polic
 proof-fuzz: ## four minutes of each fuzz target
 	$(MAKE) fuzz FUZZTIME=4m
 
-proof-servers: ## with the three servers: every outage, every hostile string, the figures, 20 kills of MongoDB; containers
+proof-servers: ## with the three servers: every outage, every hostile string, the figures, 20 kills of MongoDB, a mixed load for half an hour; containers
 	$(MAKE) backends-up
 	STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch $(MAKE) test-integration INTEGRATION_TIMEOUT=60m INTEGRATION_ARGS='-skip=TestDeletionMatrix'
 	$(MAKE) bench-tiers
@@ -251,6 +254,7 @@ proof-servers: ## with the three servers: every outage, every hostile string, th
 	$(MAKE) bench-hanging
 	$(MAKE) bench-replicas
 	$(MAKE) bench-mongokill
+	$(MAKE) bench-load-tiers LOAD=30m
 	$(MAKE) test-containers
 
 proof-erasure: ## with the three servers: every cell of the deletion matrix

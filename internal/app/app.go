@@ -287,6 +287,9 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now},
 	)
 	recorder.WatchPanics(a.panics)
+	if a.stores.conflicts != nil {
+		recorder.WatchSequenceConflicts(a.stores.conflicts)
+	}
 	recorder.WatchWork(telemetry.WorkOptions{Work: a.store, Waiting: a.waiting, Erasures: a.erasures, Now: time.Now, Log: a.log})
 	return recorder, nil
 }

@@ -31,6 +31,8 @@ type stores struct {
 	texts   store.TextView     // nil for none
 	owner   string             // names this process in leases
 	ledger  *ledger.Ledger     // of what was erased
+	// conflicts counts inserts of turns that another server outran; nil where no other server shares the primary store.
+	conflicts func() int64
 }
 
 // oneProcess is the owner of leases where one process has the file: a lease of this name that it finds is its own of
@@ -76,7 +78,7 @@ func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	s.truth, s.owner, s.ledger = db, uuid.NewString(), ledger.New(db.Ledger())
+	s.truth, s.owner, s.ledger, s.conflicts = db, uuid.NewString(), ledger.New(db.Ledger()), db.SequenceConflicts
 	if cfg.ErasureLedger != "" {
 		s.ledger = ledger.New(ledger.OpenFile(cfg.ErasureLedger))
 	}

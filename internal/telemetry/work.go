@@ -57,6 +57,14 @@ func (r *Recorder) WatchPanics(count func() int64) {
 	}, func() float64 { return float64(count()) }))
 }
 
+// WatchSequenceConflicts adds how many inserts of turns failed because another server's turn had their place.
+func (r *Recorder) WatchSequenceConflicts(count func() int64) {
+	r.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "strata_sequence_conflicts_total",
+		Help: "Inserts of turns that were made again because another server had written to the session meanwhile. Only on MongoDB.",
+	}, func() float64 { return float64(count()) }))
+}
+
 // workCollector asks the store at every scrape.
 type workCollector struct {
 	WorkOptions

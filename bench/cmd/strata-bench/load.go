@@ -120,7 +120,7 @@ func (r *mixedRun) print() {
 		head += fmt.Sprintf(" %14s", k)
 	}
 	r.report.Note("%s %7s %8s %7s %8s", head, "memory", "file", "log", "written")
-	for from := time.Duration(0); from < r.duration; from += r.window() {
+	for from := time.Duration(0); from < r.duration-time.Millisecond; from += r.window() {
 		calls := mixedload.Between(r.outcomes, from, from+r.window())
 		line := fmt.Sprintf("   %8s %6d %6d", from.Round(time.Second), len(calls), mixedload.Failures(calls))
 		for _, k := range mixedload.Kinds() {
@@ -152,6 +152,17 @@ func (r *mixedRun) judgeTimes() {
 func (r *mixedRun) judgeFailures() {
 	share := float64(mixedload.Failures(r.outcomes)) / float64(max(len(r.outcomes), 1))
 	r.report.Add(r.name+": calls that failed", fmt.Sprintf("%.3f %%", 100*share), fmt.Sprintf("≤ %g %%", 100*barLoadFailed), share <= barLoadFailed)
+}
+
+// judgeWrites counts the writes that did not succeed however often they were sent. Reads may fail while a server is away.
+func (r *mixedRun) judgeWrites() {
+	failed := 0
+	for _, k := range []mixedload.Kind{mixedload.Record, mixedload.PopMessages, mixedload.DeleteFact} {
+		for _, o := range r.outcomes {
+			failed += count(o.Kind == k && o.Failed)
+		}
+	}
+	r.report.NoMore(r.name+": writes that never succeeded", float64(failed), 0, "")
 }
 
 func (r *mixedRun) judgeMemory(whose string, samples []mixedload.Sample) {

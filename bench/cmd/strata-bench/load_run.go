@@ -20,7 +20,8 @@ import (
 const (
 	callWithin     = 10 * time.Second       // one try of a call
 	sentAgainFor   = 3 * time.Minute        // a write whose outcome is unknown
-	sentAgainAfter = 250 * time.Millisecond // a try that failed
+	sentAgainAfter = 250 * time.Millisecond // the first try, if it failed; each later one waits twice as long
+	sentAgainLast  = 4 * time.Second        // the longest wait
 	statesOneOf    = 4                      // Records: so many have a statement that can be learnt
 	sessionRecords = 40                     // of a user, before the next session begins
 	loadReaders    = 8                      // sessions that are read at once in the end
@@ -32,7 +33,7 @@ type mixedRun struct {
 	options
 	name     string
 	plan     mixedload.Plan
-	serve    func(n int) *running // the server of a call, or of its next try
+	serve    func(n int) *running // the server of a user, or another while that is dead
 	texts    [][2]string
 	queries  []string
 	duration time.Duration
@@ -63,12 +64,25 @@ func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) *mixe
 	}
 }
 
+// untilPart is the time until a part of the load has passed. The load has begun, or begins now.
+func (r *mixedRun) untilPart(part float64) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := time.Duration(part * float64(r.duration))
+	if r.begin.IsZero() {
+		return at
+	}
+	return time.Until(r.begin.Add(at))
+}
+
 // run makes the calls of the plan, each at its time whether earlier ones have returned or not, and returns when all have.
 func (r *mixedRun) run(ctx context.Context, sample func() (mixedload.Sample, error)) error {
 	if r.duration < time.Second {
 		return fmt.Errorf("-duration is %s: give at least 1s", r.duration)
 	}
+	r.mu.Lock()
 	r.begin = time.Now()
+	r.mu.Unlock()
 	watching, stop := context.WithCancel(ctx)
 	var watcher errgroup.Group
 	watcher.Go(func() error { return r.watch(watching, sample) })
@@ -187,20 +201,20 @@ func unlessGone(err error) error {
 func (r *mixedRun) read(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	return call(ctx, r.serve(c.N))
+	return call(ctx, r.serve(c.User))
 }
 
 // write makes a call until its outcome is known, as a client with a request id does.
 func (r *mixedRun) write(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
 	until := time.Now().Add(sentAgainFor)
-	for ; ; c.N++ { // the next server
+	for wait := sentAgainAfter; ; wait = min(2*wait, sentAgainLast) {
 		if err := r.read(ctx, c, call); !isUncertain(err) || ctx.Err() != nil || time.Now().After(until) {
 			return err
 		}
 		r.mu.Lock()
 		r.again++
 		r.mu.Unlock()
-		time.Sleep(sentAgainAfter)
+		time.Sleep(wait)
 	}
 }
 
@@ -321,13 +335,9 @@ func (r *mixedRun) verify(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			has := make([]mixedload.Placed, len(messages))
-			for i, m := range messages {
-				has[i] = mixedload.Placed{ID: m.GetId(), Seq: m.GetSeq()}
-			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			toll = toll.Add(r.ledger.Compare(name, has))
+			toll = toll.Add(r.ledger.Compare(name, placed(messages)))
 			return nil
 		})
 	}

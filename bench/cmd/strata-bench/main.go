@@ -74,6 +74,7 @@ func figures() []figure {
 		{"overload", "20 kinds of calls that cost most, alone and 64 at once beside Record and small contexts", overloadFigure, false},
 		{"hostile", "-requests hostile requests at each of gRPC, gRPC-Web, Connect and REST: panics, memory, whose fault replies call it", hostileFigure, false},
 		{"load", "-users users call a file of -messages and -facts at -rate for -duration: flat times, memory and file; what was promised is there", loadFigure, false},
+		{"load-tiers", "the same through three replicas over MongoDB, Milvus and Elasticsearch; one server of each kind is killed and comes back", loadTiersFigure, true},
 		{"sharding", "where a billion messages would lie on many shards, and what moves when there are more; reckoned", shardingFigure, false},
 		{"idle", "an idle server's memory; whether the binary is static", idleFigure, false},
 	}

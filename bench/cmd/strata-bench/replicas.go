@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,11 +28,14 @@ const (
 	replicaSession = "replicas"
 )
 
-// replicasFigure has three servers on one MongoDB write to one session, and then do the background work of several; each
-// time one is killed in the middle.
+// replicasFigure has three servers on one MongoDB write to one session, to many beside a single server, and then do the background work of
+// several; first and last one is killed in the middle.
 func replicasFigure(ctx context.Context, o options) error {
 	if err := replicasRecord(ctx, o); err != nil {
 		return fmt.Errorf("one session: %w", err)
+	}
+	if err := replicasRate(ctx, o); err != nil {
+		return fmt.Errorf("64 sessions: %w", err)
 	}
 	return replicasWork(ctx, o)
 }
@@ -82,6 +86,25 @@ func (f *fleet) serve(client int) *running {
 		n = (n + 1 + client/len(f.servers)%(len(f.servers)-1)) % len(f.servers)
 	}
 	return f.servers[n]
+}
+
+// all are the servers, the dead one too.
+func (f *fleet) all() []*running {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.servers)
+}
+
+// revive starts the dead server again, at its address.
+func (f *fleet) revive(ctx context.Context, n int, how func(listen string) measure.ServerOptions) error {
+	s, err := startWith(ctx, how(f.all()[n].Addr))
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.servers[n], f.dead = s, 0
+	return nil
 }
 
 func (f *fleet) kill(n int) error {

@@ -99,3 +99,10 @@ async def test_the_same_with_asyncio(aclient: AsyncClient, user: str) -> None:
     assert [d.key async for d in aclient.list_documents(user, page_size=1)] == ["breakfast", "supper"]
     assert await aclient.delete_document(user, FOOD, "supper") is True
     assert await aclient.delete_document(user, FOOD, "supper") is False
+
+
+def test_a_namespace_that_is_one_text_is_refused(client: Client, user: str) -> None:
+    with pytest.raises(TypeError, match="list of labels"):
+        client.put_document(user, "food", "k", {"a": 1})
+    with pytest.raises(TypeError, match="list of labels"):
+        client.find_documents(user, namespace_prefix="food")

@@ -150,3 +150,9 @@ def test_an_object_of_an_sdk_is_read_by_what_is_set_in_it() -> None:
     assert messages.read(Message())[0].parts[0].text.text == "hi"
     with pytest.raises(TypeError, match="a message must be a mapping"):
         messages.read("hi")
+
+
+@pytest.mark.parametrize("one", ["hello", {"role": "user", "content": "hello"}, v1.Message(text="hello")])
+def test_one_message_without_a_list_is_refused_by_name(one: Any) -> None:
+    with pytest.raises(TypeError, match="messages are a list"):
+        messages.read_all(one)

@@ -73,6 +73,9 @@ export function read(item: unknown, format?: Format, about: About = {}): Message
 
 /** The messages of a provider's list. */
 export function readAll(items: Iterable<unknown>, format?: Format): Message[] {
+  if (typeof items === "string" || typeof items?.[Symbol.iterator] !== "function") {
+    throw new TypeError("messages are a list, also of a single one");
+  }
   return [...items].flatMap((item) => read(item, format));
 }
 

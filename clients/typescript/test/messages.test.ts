@@ -216,3 +216,9 @@ test("a text is memory's only where it is the block alone", () => {
     assert.ok(!isRecalled(text));
   }
 });
+
+test("one message without a list is refused by name", () => {
+  for (const one of ["hello", { role: "user", content: "hello" }, undefined]) {
+    assert.throws(() => messages.readAll(one as never), /messages are a list/);
+  }
+});

@@ -73,7 +73,7 @@ func TestEachTypeOfIndexFindsWhatPassesTheFilters(t *testing.T) {
 }
 
 // isBuilt waits until all rows that are sealed are in the index.
-func isBuilt(t *testing.T, c client.Client, name string) {
+func isBuilt(t testing.TB, c client.Client, name string) {
 	t.Helper()
 	until(t, func() string {
 		total, indexed, err := c.GetIndexBuildProgress(t.Context(), name, "vector")

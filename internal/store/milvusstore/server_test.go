@@ -38,7 +38,7 @@ func prepared(t *testing.T) (*milvusstore.View, store.VectorSpace, client.Client
 	return v, space, bare(t), prefix + "_facts_s1_v1_b1"
 }
 
-func bare(t *testing.T) client.Client {
+func bare(t testing.TB) client.Client {
 	t.Helper()
 	c, err := client.NewClient(t.Context(), client.Config{Address: backend.Milvus(t)})
 	if err != nil {
@@ -105,11 +105,11 @@ func agrees(t *testing.T, v store.VectorView, exact store.VectorView, space stor
 }
 
 // until waits until there is no difference.
-func until(t *testing.T, diff func() string) {
+func until(t testing.TB, diff func() string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(30 * time.Second)
+	late := time.After(3 * time.Minute)
 	for d := diff(); d != ""; d = diff() {
 		select {
 		case <-tick.C:

@@ -300,7 +300,10 @@ func (b *batch) resolve(ctx context.Context, err error) error {
 	case unconfirmed(err) || !mongo.IsDuplicateKeyError(err):
 		return uncertain("append turn", err)
 	}
-	b.shared = b.shared || outrun(err)
+	if outrun(err) {
+		b.shared = true
+		b.conflicts.Add(1)
+	}
 	if b.lost++; b.lost > maxLost {
 		return store.Contention("other servers write to the session")
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -84,9 +85,14 @@ type core struct {
 // transcript implements store.Sessions and store.Transcript.
 type transcript struct {
 	*core
-	queues *queues
-	heads  *heads
+	queues    *queues
+	heads     *heads
+	conflicts atomic.Int64 // inserts that other servers outran
 }
+
+// SequenceConflicts is how many inserts of turns failed since the store was opened because another server's turn had their place in the
+// session. They were made again.
+func (s *transcript) SequenceConflicts() int64 { return s.conflicts.Load() }
 
 // searchIndex implements store.SearchIndex.
 type searchIndex struct {

@@ -52,6 +52,26 @@ func mustSession(t testing.TB, s *mongostore.Store, ref memory.SessionRef) memor
 	return head
 }
 
+// TestSequenceConflicts: a server whose turn finds its place taken counts that, and stores the turn behind the other's.
+func TestSequenceConflicts(t *testing.T) {
+	t.Parallel()
+	name := database(t)
+	a, b := open(t, name), open(t, name)
+	ref := alice.Session("s")
+	mustAppend(t, a, say(ref, "a1"))
+	mustAppend(t, b, say(ref, "b1"))
+	if n := a.SequenceConflicts() + b.SequenceConflicts(); n != 0 {
+		t.Fatalf("%d conflicts of servers that read the session's end first", n)
+	}
+	mustAppend(t, a, say(ref, "a2"))
+	if a.SequenceConflicts() != 1 || b.SequenceConflicts() != 0 {
+		t.Errorf("conflicts: %d and %d, want 1 of the server that did not know of the other's turn", a.SequenceConflicts(), b.SequenceConflicts())
+	}
+	if got := stored(t, b, ref); !slices.Equal(got, []string{"a1", "b1", "a2"}) {
+		t.Errorf("stored %v", got)
+	}
+}
+
 // stored returns the ids of the session's messages, and fails when their seqs are not 1..n.
 func stored(t testing.TB, s *mongostore.Store, ref memory.SessionRef) []string {
 	t.Helper()

@@ -47,7 +47,7 @@ def _put(
     user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any
 ) -> v1.PutDocumentRequest:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    document = v1.Document(user_id=user_id, namespace=namespace, key=key, value_json=text, **fields)
+    document = v1.Document(user_id=user_id, namespace=_labels(namespace), key=key, value_json=text, **fields)
     if ttl is not None:
         document.ttl.FromNanoseconds(int(ttl * 1e9))
     return v1.PutDocumentRequest(document=document)
@@ -56,10 +56,17 @@ def _put(
 def _find(
     user_id: str, query: str, namespace_prefix: Iterable[str], where: Mapping[str, Any] | None, **fields: Any
 ) -> v1.SearchDocumentsRequest:
-    request = v1.SearchDocumentsRequest(user_id=user_id, query=query, namespace_prefix=namespace_prefix, as_json=True, **fields)
+    request = v1.SearchDocumentsRequest(user_id=user_id, query=query, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
     if where:
         request.filter.update(dict(where))
     return request
+
+
+def _labels(namespace: Iterable[str]) -> list[str]:
+    """The labels of a namespace. A text is refused: its letters would be taken for labels."""
+    if isinstance(namespace, str):
+        raise TypeError('a namespace is a list of labels, such as ["memories", "food"], and not one text')
+    return list(namespace)
 
 
 def document_value(document: v1.Document) -> dict[str, Any]:
@@ -181,7 +188,7 @@ class Client:
 
     def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
         """The document, None where there is none; document_value has what it holds."""
-        request = v1.GetDocumentRequest(user_id=user_id, namespace=namespace, key=key, as_json=True, **fields)
+        request = v1.GetDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
         try:
             return self.documents.GetDocument(request).document
         except NotFound:
@@ -202,13 +209,13 @@ class Client:
 
     def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> Iterator[v1.Document]:
         """All documents, by namespace and key; fields are those of ListDocumentsRequest."""
-        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=namespace_prefix, as_json=True, **fields)
+        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
         return self.pages(self.documents.ListDocuments, request, "documents")
 
     def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:
         """Deletes a document; whether there was one."""
         try:
-            self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=namespace, key=key))
+            self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key))
         except NotFound:
             return False
         return True
@@ -332,7 +339,7 @@ class AsyncClient:
 
     async def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
         """As Client.document."""
-        request = v1.GetDocumentRequest(user_id=user_id, namespace=namespace, key=key, as_json=True, **fields)
+        request = v1.GetDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
         try:
             return (await self.documents.GetDocument(request)).document
         except NotFound:
@@ -352,13 +359,13 @@ class AsyncClient:
 
     def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> AsyncIterator[v1.Document]:
         """As Client.list_documents."""
-        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=namespace_prefix, as_json=True, **fields)
+        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
         return self.pages(self.documents.ListDocuments, request, "documents")
 
     async def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:
         """As Client.delete_document."""
         try:
-            await self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=namespace, key=key))
+            await self.documents.DeleteDocument(v1.DeleteDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key))
         except NotFound:
             return False
         return True

@@ -81,6 +81,8 @@ def pack(drafts: list[v1.Message], format: str, data: bytes, *, id: str = "", or
 
 def read_all(items: Iterable[Any], format: str = "") -> list[v1.Message]:
     """The messages of a provider's list."""
+    if isinstance(items, str | Mapping | v1.Message):
+        raise TypeError(f"messages are a list, also of a single one, and not {type(items).__name__}")
     return [m for item in items for m in read(item, format)]
 
 
