@@ -98,7 +98,7 @@ func anyRow(rows []store.RowState) []query {
 // rows that were written meanwhile are passed over by one deletion and found by the next.
 func (v *View) erase(ctx context.Context, space store.TextSpace, scope memory.ScopeKey, which []query) (int64, error) {
 	match := boolean{Filter: []query{term("scope", scope)}, Should: which, Minimum: min(1, len(which))}
-	indices := v.whole(space)
+	indices := v.names.whole(space)
 	var erased int64
 	for stuck := 0; stuck < eraseStuck; stuck++ {
 		found, deleted, err := v.deleteMatching(ctx, indices, scope, match)

@@ -271,7 +271,7 @@ func TestOnlyServersOf714OrNewerAreUsed(t *testing.T) {
 }
 
 func TestIndicesAreNamedByPrefixViewBuildAndMonth(t *testing.T) {
-	v := &View{prefix: "strata"}
+	v := names("strata")
 	type named struct {
 		space store.TextSpace
 		month month
@@ -315,7 +315,7 @@ func TestAMonthIsThatOfTheRecordTimeInUTC(t *testing.T) {
 func TestTheAliasToReadByHasTheOldestSpaceOnly(t *testing.T) {
 	x := func(build int64, m month, shown bool) index {
 		s := store.TextSpace{View: memory.ViewTranscript, Build: build}
-		return index{name: (&View{prefix: "strata"}).index(s, m), space: s, month: m, shown: shown}
+		return index{name: names("strata").index(s, m), space: s, month: m, shown: shown}
 	}
 	facts := index{name: "strata-facts-000001", space: space}
 	for _, c := range []struct {

@@ -22,14 +22,14 @@ func (v *View) dropEmptyMonths(ctx context.Context, space store.TextSpace) error
 		} `json:"indices"`
 	}
 	r := esapi.IndicesStatsRequest{
-		Index: []string{v.months(space)}, Metric: []string{"docs"}, FilterPath: []string{"indices.*.primaries.docs.count"},
+		Index: []string{v.names.months(space)}, Metric: []string{"docs"}, FilterPath: []string{"indices.*.primaries.docs.count"},
 	}
 	if err := v.call(ctx, r, &answer); err != nil {
 		return fmt.Errorf("count the rows of each month: %w", err)
 	}
 	var errs []error
 	for name, x := range answer.Indices {
-		s, m, ok := v.parse(name)
+		s, m, ok := v.names.parse(name)
 		if ok && s == space && m.isBefore(v.now()) && x.Primaries.Docs.Count == 0 {
 			errs = append(errs, v.dropEmpty(ctx, space, name))
 		}

@@ -64,7 +64,7 @@ type Options struct {
 type View struct {
 	client    *elasticsearch.Client
 	transport *http.Transport
-	prefix    string
+	names     names
 	schemas   map[memory.View]schema
 	content   bool
 	analyzers []string
@@ -118,7 +118,7 @@ func newView(o Options) (*View, error) {
 		o.Now = time.Now
 	}
 	return &View{
-		client: client, transport: transport, prefix: o.Prefix, schemas: schemas, content: o.Content,
+		client: client, transport: transport, names: names(o.Prefix), schemas: schemas, content: o.Content,
 		analyzers: o.analyzers(), now: o.Now, pause: pause,
 		layouts: map[store.TextSpace]layout{},
 	}, nil
@@ -200,7 +200,7 @@ func (v *View) Check(ctx context.Context) error {
 	var health struct {
 		Status string `json:"status"`
 	}
-	if err := v.call(ctx, esapi.ClusterHealthRequest{Index: v.patterns()}, &health); err != nil {
+	if err := v.call(ctx, esapi.ClusterHealthRequest{Index: v.names.patterns()}, &health); err != nil {
 		return fmt.Errorf("elasticstore: ask for the health: %w", err)
 	}
 	if health.Status == "red" {

@@ -80,7 +80,7 @@ func (v *View) putRows(ctx context.Context, space store.TextSpace, rows []store.
 		entries[m] = append(entries[m], e)
 	}
 	for _, m := range slices.Sorted(maps.Keys(entries)) {
-		if err := v.putEntries(ctx, v.index(space, m), entries[m]); err != nil {
+		if err := v.putEntries(ctx, v.names.index(space, m), entries[m]); err != nil {
 			return err
 		}
 	}

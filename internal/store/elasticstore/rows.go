@@ -26,7 +26,7 @@ func (v *View) Rows(ctx context.Context, q store.RowQuery[store.TextSpace]) ([]s
 	if q.Scope != "" && !store.MintedKey(string(q.Scope)) {
 		return nil, store.ErrTextKey
 	}
-	rows, err := v.rows(ctx, v.whole(q.Space), q)
+	rows, err := v.rows(ctx, v.names.whole(q.Space), q)
 	if isMissing(err) {
 		var left []string
 		if left, err = v.left(ctx, q.Space); err == nil && len(left) > 0 {

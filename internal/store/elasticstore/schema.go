@@ -117,7 +117,7 @@ const (
 // putTemplates stores the view's index template: it is composed of our own settings and mappings, and of a component template that is
 // made once, empty, and is the operators' from then on.
 func (v *View) putTemplates(ctx context.Context, view memory.View) error {
-	name, s, says := v.family(view), v.schemas[view], v.newest(view)
+	name, s, says := v.names.family(view), v.schemas[view], v.newest(view)
 	if err := v.putCustom(ctx, name+customSuffix); err != nil {
 		return fmt.Errorf("make the component template %s: %w", name+customSuffix, err)
 	}
@@ -132,7 +132,7 @@ func (v *View) putTemplates(ctx context.Context, view memory.View) error {
 	}
 	whole, err := body(map[string]any{
 		"index_patterns": []string{name + "-*"}, "composed_of": []string{name, name + customSuffix},
-		"priority": templatePriority + len(v.prefix), "_meta": says, "version": s.version,
+		"priority": templatePriority + len(v.names), "_meta": says, "version": s.version,
 	})
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit,
 	if len(q.Terms) == 0 || q.Sessions != nil && len(q.Sessions) == 0 || q.Categories != nil && len(q.Categories) == 0 {
 		return nil, ctx.Err()
 	}
-	answer, err := v.search(ctx, v.whole(q.Space), q.Scope, newSearch(q))
+	answer, err := v.search(ctx, v.names.whole(q.Space), q.Scope, newSearch(q))
 	if err != nil {
 		return nil, v.failed("search", q.Space, err)
 	}

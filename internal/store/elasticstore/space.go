@@ -73,15 +73,15 @@ func (v *View) indices(ctx context.Context) ([]index, error) {
 		} `json:"mappings"`
 	}
 	// A closed index counts too: it holds rows that an erasure must not miss.
-	r := esapi.IndicesGetRequest{Index: v.patterns(), ExpandWildcards: "all", FilterPath: []string{"*.mappings._meta", "*.aliases"}}
+	r := esapi.IndicesGetRequest{Index: v.names.patterns(), ExpandWildcards: "all", FilterPath: []string{"*.mappings._meta", "*.aliases"}}
 	if err := v.call(ctx, r, &found); err != nil {
 		return nil, fmt.Errorf("list the indices: %w", err)
 	}
 	var all []index
 	for name, x := range found {
-		s, m, ok := v.parse(name)
+		s, m, ok := v.names.parse(name)
 		if ok && x.Mappings.Meta.Schema > 0 {
-			_, shown := x.Aliases[v.family(s.View)]
+			_, shown := x.Aliases[v.names.family(s.View)]
 			all = append(all, index{name, s, m, x.Mappings.Meta, shown})
 		}
 	}
@@ -103,7 +103,7 @@ func (v *View) left(ctx context.Context, space store.TextSpace) ([]string, error
 	var names []string
 	for _, x := range of(space, all) {
 		if x.month != "" {
-			return append(names, v.months(space)), nil
+			return append(names, v.names.months(space)), nil
 		}
 		names = append(names, x.name) // the first by name
 	}
@@ -169,7 +169,7 @@ func (v *View) prepare(ctx context.Context, space store.TextSpace) error {
 
 // create makes an index of a space. It has our own mappings whatever templates match it.
 func (v *View) create(ctx context.Context, space store.TextSpace, m month, says meta) error {
-	name, s := v.index(space, m), v.schemas[space.View]
+	name, s := v.names.index(space, m), v.schemas[space.View]
 	made := map[string]any{"aliases": map[string]struct{}{name + putSuffix: {}}, "mappings": s.with(says)}
 	templated, err := v.templated(ctx, space.View)
 	if err != nil {
@@ -234,7 +234,7 @@ func (v *View) showOldest(ctx context.Context, view memory.View) error {
 	if err != nil {
 		return err
 	}
-	return v.changeAliases(ctx, showing(view, v.family(view), all))
+	return v.changeAliases(ctx, showing(view, v.names.family(view), all))
 }
 
 func (v *View) changeAliases(ctx context.Context, todo []aliasAction) error {
@@ -293,7 +293,7 @@ func (v *View) drop(ctx context.Context, space store.TextSpace) error {
 		return nil
 	}
 	stay := slices.DeleteFunc(all, func(x index) bool { return x.space == space })
-	return v.changeAliases(ctx, append(todo, showing(space.View, v.family(space.View), stay)...))
+	return v.changeAliases(ctx, append(todo, showing(space.View, v.names.family(space.View), stay)...))
 }
 
 // layout returns how the space keeps its rows, with an index for each of the months. It fails when the space is not there.
@@ -333,7 +333,7 @@ func (v *View) addMonths(ctx context.Context, space store.TextSpace, l layout, m
 			continue
 		}
 		if err := v.create(ctx, space, m, l.meta); err != nil {
-			return fmt.Errorf("make the index %s: %w", v.index(space, m), err)
+			return fmt.Errorf("make the index %s: %w", v.names.index(space, m), err)
 		}
 		l.known[m], made = true, true
 	}
@@ -355,5 +355,5 @@ func (v *View) failed(what string, s store.TextSpace, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("elasticstore: %s %s: %w", what, v.base(s), err)
+	return fmt.Errorf("elasticstore: %s %s: %w", what, v.names.base(s), err)
 }
