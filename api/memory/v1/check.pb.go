@@ -410,7 +410,7 @@ type CheckRule struct {
 	Action CheckAction `protobuf:"varint,8,opt,name=action,proto3,enum=memory.v1.CheckAction" json:"action,omitempty"`
 	// What stands in place of the words, at most 8 KiB; for REPLACE, which requires it. It must pass all the rules itself.
 	Text string `protobuf:"bytes,9,opt,name=text,proto3" json:"text,omitempty"`
-	// What to tell the model that writes the message anew, at most 8 KiB; for RETRY, which requires it.
+	// What the model reads that writes the message anew, at most 8 KiB; for RETRY, which requires it.
 	Hint          string `protobuf:"bytes,10,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -585,7 +585,7 @@ type CheckFinding struct {
 	Action CheckAction `protobuf:"varint,4,opt,name=action,proto3,enum=memory.v1.CheckAction" json:"action,omitempty"`
 	// Whether nothing of the message was left, so that it is gone as a whole. Of a message's findings only the last says so.
 	Removed bool `protobuf:"varint,5,opt,name=removed,proto3" json:"removed,omitempty"`
-	// What to tell the model; only of RETRY.
+	// What the model is to read that writes the message anew; only of RETRY.
 	Hint          string `protobuf:"bytes,6,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -369,7 +369,7 @@ const (
 	OmitReason_OMIT_REASON_BUDGET OmitReason = 1
 	// A tool result whose call is nowhere in the session.
 	OmitReason_OMIT_REASON_ORPHAN_RESULT OmitReason = 2
-	// A tool call that no result answers. What else its message says is kept.
+	// A tool call without a result. What else its message says is kept.
 	OmitReason_OMIT_REASON_UNANSWERED_CALL OmitReason = 3
 	// Nothing in it can be rendered in the chosen form.
 	OmitReason_OMIT_REASON_NOT_RENDERABLE OmitReason = 4
@@ -382,7 +382,7 @@ const (
 	OmitReason_OMIT_REASON_HIDDEN OmitReason = 7
 	// A context policy left it out, and no summary stands for it.
 	OmitReason_OMIT_REASON_POLICY OmitReason = 8
-	// The summary that covers it also tells of a message that is hidden, and is left out for that.
+	// The summary that covers it also covers a message that is hidden, and is left out for that.
 	OmitReason_OMIT_REASON_HIDDEN_SUMMARY OmitReason = 9
 )
 
@@ -510,7 +510,7 @@ const (
 	Selection_SELECTION_CORE Selection = 2
 	// Fill up to recall_floor: it was said beside something that was found.
 	Selection_SELECTION_FILL_NEIGHBOUR Selection = 3
-	// Fill: the user told it of himself.
+	// Fill: the user said it about himself.
 	Selection_SELECTION_FILL_STATED Selection = 4
 	// Fill: it was said in the same session as something that was found.
 	Selection_SELECTION_FILL_SESSION Selection = 5

@@ -33,7 +33,7 @@ type CountTokensRequest struct {
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// The counter, when no model is given.
 	Counter TokenCounter `protobuf:"varint,4,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
-	// The tools that a model is told of, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
+	// The tools that a model may call, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
 	// out before it is counted. Optional.
 	ToolsJson     string `protobuf:"bytes,5,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -203,7 +203,7 @@ type CompactRequest struct {
 	WindowTokens int64 `protobuf:"varint,5,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
 	// The counter, when no model is given; the profile's when not set.
 	Counter TokenCounter `protobuf:"varint,6,opt,name=counter,proto3,enum=memory.v1.TokenCounter" json:"counter,omitempty"`
-	// The tokens of each message as CountTokens answers them by the same counter, so that they are not counted again. One
+	// The tokens of each message as CountTokens returns them by the same counter, so that they are not counted again. One
 	// for each message, or none.
 	MessageTokens []int64 `protobuf:"varint,7,rep,packed,name=message_tokens,json=messageTokens,proto3" json:"message_tokens,omitempty"`
 	// After how many steps step_limit_reached is set, 1 to 10,000; the profile's when 0.

@@ -36,7 +36,7 @@ type MaintenanceServiceClient interface {
 	// serve. A call for the model that a running job has returns that job.
 	Reembed(ctx context.Context, in *ReembedRequest, opts ...grpc.CallOption) (*ReembedResponse, error)
 	// Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-	// it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+	// it is, and what it lacks is found without it. A view that the server is making again already is left to
 	// that job. One that is not configured is refused with FIELD_INVALID.
 	Reindex(ctx context.Context, in *ReindexRequest, opts ...grpc.CallOption) (*ReindexResponse, error)
 	// Verify compares views with what is stored, both ways, and puts right what differs; nothing stored is changed. The job
@@ -108,7 +108,7 @@ type MaintenanceServiceServer interface {
 	// serve. A call for the model that a running job has returns that job.
 	Reembed(context.Context, *ReembedRequest) (*ReembedResponse, error)
 	// Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-	// it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+	// it is, and what it lacks is found without it. A view that the server is making again already is left to
 	// that job. One that is not configured is refused with FIELD_INVALID.
 	Reindex(context.Context, *ReindexRequest) (*ReindexResponse, error)
 	// Verify compares views with what is stored, both ways, and puts right what differs; nothing stored is changed. The job

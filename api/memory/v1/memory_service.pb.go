@@ -449,7 +449,7 @@ type BuildContextRequest struct {
 	InstructionsTemplate string `protobuf:"bytes,15,opt,name=instructions_template,json=instructionsTemplate,proto3" json:"instructions_template,omitempty"`
 	// Values of this call for the template, at most 64 KiB as JSON; never stored or logged.
 	Variables *structpb.Struct `protobuf:"bytes,16,opt,name=variables,proto3" json:"variables,omitempty"`
-	// The tools that the model is told of, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
+	// The tools that the model may call, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
 	// not part of the context: its tokens by the reply's counter, blanks between values left out, are kept free beside
 	// tool_schema_tokens.
 	ToolsJson string `protobuf:"bytes,17,opt,name=tools_json,json=toolsJson,proto3" json:"tools_json,omitempty"`

@@ -33,11 +33,11 @@ const (
 	Role_ROLE_SYSTEM Role = 1
 	// The application developer's voice, as OpenAI's newer models name it.
 	Role_ROLE_DEVELOPER Role = 2
-	// A person. Several people in one session are told apart by Message.name.
+	// A person. Of several people in one session Message.name says who.
 	Role_ROLE_USER Role = 3
 	// The model.
 	Role_ROLE_ASSISTANT Role = 4
-	// A tool that answers a call.
+	// A tool that returns the result of a call.
 	Role_ROLE_TOOL Role = 5
 )
 
@@ -212,7 +212,7 @@ type ImageDetail int32
 const (
 	// Not set: as the model sees fit, which is counted as HIGH.
 	ImageDetail_IMAGE_DETAIL_UNSPECIFIED ImageDetail = 0
-	// As a thumbnail. Only OpenAI's models tell it apart.
+	// As a thumbnail. Only OpenAI's models make a difference.
 	ImageDetail_IMAGE_DETAIL_LOW ImageDetail = 1
 	// As large as the model takes it.
 	ImageDetail_IMAGE_DETAIL_HIGH ImageDetail = 2
@@ -801,7 +801,7 @@ func (x *ToolCall) GetArguments() string {
 // ToolResult is a tool's answer to a call of the same session.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of the call it answers. Required.
+	// The id of the call that it is the result of. Required.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The answer: text, blob, uri or opaque parts; may be empty.
 	Parts []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`

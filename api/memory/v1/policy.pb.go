@@ -219,7 +219,7 @@ const (
 	HistoryOmitReason_HISTORY_OMIT_REASON_BUDGET HistoryOmitReason = 9
 	// A system message that stands in the history already.
 	HistoryOmitReason_HISTORY_OMIT_REASON_REPEATED HistoryOmitReason = 10
-	// It, or a result in it, answers no call of the history.
+	// It, or a result in it, is of no call of the history.
 	HistoryOmitReason_HISTORY_OMIT_REASON_ORPHAN_RESULT HistoryOmitReason = 11
 	// It, or a call in it with its reasoning, has no result and can get none.
 	HistoryOmitReason_HISTORY_OMIT_REASON_UNANSWERED_CALL HistoryOmitReason = 12

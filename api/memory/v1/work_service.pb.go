@@ -440,7 +440,7 @@ type ViewCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The view.
 	View View `protobuf:"varint,1,opt,name=view,proto3,enum=memory.v1.View" json:"view,omitempty"`
-	// Rows that the view was told of and must hold.
+	// Rows that the view has been fed and must hold.
 	Checked int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
 	// Of them, those that it did not hold.
 	Missing int64 `protobuf:"varint,3,opt,name=missing,proto3" json:"missing,omitempty"`
@@ -450,7 +450,7 @@ type ViewCheck struct {
 	Orphan int64 `protobuf:"varint,5,opt,name=orphan,proto3" json:"orphan,omitempty"`
 	// Of the missing, stale and orphan ones, those that were put right.
 	Repaired int64 `protobuf:"varint,6,opt,name=repaired,proto3" json:"repaired,omitempty"`
-	// Facts or messages that the view was not told of yet, which is no fault.
+	// Facts or messages that the view has not been fed yet, which is no fault.
 	Pending       int64 `protobuf:"varint,7,opt,name=pending,proto3" json:"pending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -571,8 +571,8 @@ type Job struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When it last changed.
 	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	// Of REEMBED: facts embedded so far. Of REINDEX: sessions of VIEW_TRANSCRIPT, else users with facts, that the view was
-	// told all of. Of VERIFY: users compared so far, each once for each view.
+	// Of REEMBED: facts embedded so far. Of REINDEX: sessions of VIEW_TRANSCRIPT, else users with facts, that the view has been
+	// fed whole. Of VERIFY: users compared so far, each once for each view.
 	Done int64 `protobuf:"varint,17,opt,name=done,proto3" json:"done,omitempty"`
 	// Of REEMBED and REINDEX: how many there are in all. Of VERIFY: 0, for they are counted as they come.
 	Total int64 `protobuf:"varint,18,opt,name=total,proto3" json:"total,omitempty"`
@@ -833,7 +833,7 @@ func (x *Erasure) GetDoneTime() *timestamppb.Timestamp {
 // StoreReceipt says what an erasure did in one store, in rows: messages, facts, summaries, jobs, vectors and so on.
 type StoreReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// primary, vectors, facts, transcript or turns: the store that is the truth, and its views.
+	// primary, vectors, facts, transcript or turns: the primary store, and its views.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// Rows that were found.
 	Found int64 `protobuf:"varint,2,opt,name=found,proto3" json:"found,omitempty"`
@@ -1337,7 +1337,7 @@ func (x *ListJobsRequest) GetPageToken() string {
 type ListJobsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The jobs. Those of no user stand on the first page: of REEMBED the running one, of REINDEX the last one of each view
-	// that was ever rebuilt, of VERIFY the last one of the server that answers.
+	// that was ever rebuilt, of VERIFY the last one of the server that is asked.
 	Jobs []*Job `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
