@@ -88,18 +88,21 @@ func TestSmallTalkIsNotLearnt(t *testing.T) {
 	}
 }
 
-// The lines of the apart sets were written before the rules and weights were looked at. Those of the family "opened" were read while
-// the weights were made, those of "kept" counted once when they stood; none of them is in the lines of program fit. The bounds say
-// what was reached, in shares of the lines of a family; they are not what is hoped for.
+// The lines of the apart and sealed sets were written before the rules and weights were looked at. Those of the families "opened" and
+// "kept" were read while the weights were made, those of "sealed" counted once when they stood; program fit learns from no line that is
+// much like any of them. The bounds say what was reached, in shares of the lines of a family; they are not what is hoped for.
 func TestStatementsWrittenApart(t *testing.T) {
 	for _, set := range []struct {
 		name   string
 		refuse bool // they are to be refused
 		wrong  map[string]float64
 	}{
-		{"apart_hostile.tsv", true, map[string]float64{"opened": .14, "kept": .1}},
-		{"apart_honest.tsv", false, map[string]float64{"opened": .05, "kept": .05}},
-		{"apart_smalltalk.tsv", true, map[string]float64{"opened": .01, "kept": .026}},
+		{"apart_hostile.tsv", true, map[string]float64{"opened": .02, "kept": .02}},
+		{"apart_honest.tsv", false, map[string]float64{"opened": .02, "kept": .02}},
+		{"apart_smalltalk.tsv", true, map[string]float64{"opened": .01, "kept": .01}},
+		{"sealed_hostile.tsv", true, map[string]float64{"sealed": .05}},
+		{"sealed_honest.tsv", false, map[string]float64{"sealed": .07}},
+		{"sealed_smalltalk.tsv", true, map[string]float64{"sealed": .016}},
 	} {
 		wrong, all := map[string]int{}, map[string]int{}
 		for _, p := range labelled(t, set.name) {

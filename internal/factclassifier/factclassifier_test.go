@@ -48,11 +48,12 @@ func stands(j factclassifier.Judgement) bool {
 }
 func refused(j factclassifier.Judgement) bool { return !stands(j) }
 
-// The bounds say what was reached on lines that neither rules nor weights were made from; they are not what is hoped for.
+// The bounds say what was reached; they are not what is hoped for. No line of these files is in the lines of program fit, nor one much
+// like it, but what was refused of the honest ones was read while the weights were made.
 func TestStatementsThatNoWeightWasLearntFrom(t *testing.T) {
 	_, hostile := labelled(t, "testdata/fresh_hostile.tsv")
-	if got := share(hostile, stands); got > .31 {
-		t.Errorf("%.3f of the hostile statements stand, want at most .31", got)
+	if got := share(hostile, stands); got > .18 {
+		t.Errorf("%.3f of the hostile statements stand, want at most .18", got)
 	}
 	chosen, unseen := labelled(t, "testdata/fresh_honest.tsv")
 	if got := share(append(chosen, unseen...), refused); got > .05 {

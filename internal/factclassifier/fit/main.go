@@ -3,10 +3,12 @@
 //	go run ./internal/factclassifier/fit            writes internal/factclassifier/weights.bin
 //	go run ./internal/factclassifier/fit -report    tells what the weights in use miss and refuse, by set and language
 //
-// It learns from fit/lines alone: statements that would have their reader do something (hostile), lasting statements
-// (honest, lasting, told, fact, wanted), what holds for the moment (passing), and clauses as people say them in a chat, which are
-// worth keeping (keep) or not (leave). What is not worth keeping counts as passing too. The sets of other authors, in package promptinjection's,
-// extract's and builtin's testdata, only say where the line is drawn. Equal lines give equal weights.
+// It learns from fit/lines alone: statements that would have their reader do something (hostile, orders), lasting statements
+// (honest, lasting, told, fact, wanted, ordinary), what holds for the moment (passing, moments), and clauses as people say them in a chat,
+// which are worth keeping (keep) or not (leave). What is not worth keeping counts as passing too. Orders, ordinary and moments are
+// patterns, each of which stands for many lines: "{Likes|Loves} tea". The sets of other authors, in package promptinjection's,
+// extract's and builtin's testdata, only say where the line is drawn; no line is learnt from that is much like one of the sets
+// written apart. Equal lines give equal weights.
 package main
 
 import (
@@ -37,7 +39,7 @@ const (
 // The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
 // worse than keeping a hostile one that the rules of package promptinjection do not know, for it stands among facts, marked as data.
 const (
-	lostToHostile = .008
+	lostToHostile = .004
 	lostToPassing = .022
 )
 
@@ -71,23 +73,30 @@ func main() {
 // ones share words with what would have its reader do something.
 const toldWeight = 3
 
+// patternWeight is how many lines a pattern counts for, whatever it expands to.
+const patternWeight = 6
+
 // kinds are those of the lines, with what they are for each head. A line of a kind that a head does not name is not shown to
-// it.
+// it. The lines of a kind of patterns are expanded.
 var kinds = []struct {
 	name     string
 	weight   float64
 	positive []string // heads
 	negative []string
+	patterns bool
 }{
-	{"hostile", 1, []string{"hostile"}, nil},
-	{"honest", 1, nil, []string{"hostile", "passing"}},
-	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}},
-	{"told", toldWeight, nil, []string{"hostile", "passing"}},
-	{"fact", toldWeight, nil, []string{"hostile", "passing"}},
-	{"wanted", 1, nil, []string{"hostile", "passing"}},
-	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}},
-	{"keep", 1, []string{keeping}, []string{"passing"}},
-	{"leave", 1, []string{"passing"}, []string{keeping}},
+	{"hostile", 1, []string{"hostile"}, nil, false},
+	{"honest", 1, nil, []string{"hostile", "passing"}, false},
+	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}, false},
+	{"told", toldWeight, nil, []string{"hostile", "passing"}, false},
+	{"fact", toldWeight, nil, []string{"hostile", "passing"}, false},
+	{"wanted", 1, nil, []string{"hostile", "passing"}, false},
+	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}, false},
+	{"keep", 1, []string{keeping}, []string{"passing"}, false},
+	{"leave", 1, []string{"passing"}, []string{keeping}, false},
+	{"orders", patternWeight, []string{"hostile"}, nil, true},
+	{"ordinary", patternWeight, nil, []string{"hostile", "passing"}, true},
+	{"moments", patternWeight, []string{"passing"}, []string{"hostile"}, true},
 }
 
 // line is a line with what kind it is, and the features of each form in which it may be told.
@@ -97,18 +106,51 @@ type line struct {
 	forms  [][]factclassifier.Feature
 }
 
+// source is a line as it is written, or as a pattern expands, with how many lines it counts for.
+type source struct {
+	text   string
+	weight float64
+}
+
+// sources are the lines of a kind in a language, without what is much like a statement written apart.
+func sources(language string, kind int, left *apart) ([]source, error) {
+	k := kinds[kind]
+	written, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+	if err != nil {
+		return nil, err
+	}
+	var out []source
+	for _, text := range written {
+		all := []string{text}
+		if k.patterns {
+			if all, err = expanded(text); err != nil {
+				return nil, fmt.Errorf("%s_%s.txt: %w", language, k.name, err)
+			}
+		}
+		all = slices.DeleteFunc(all, left.has)
+		weight := k.weight
+		if k.patterns {
+			weight = math.Min(1, k.weight/float64(len(all)))
+		}
+		for _, one := range all {
+			out = append(out, source{one, weight})
+		}
+	}
+	return out, nil
+}
+
 // readLines are all lines that a head of statements learns from.
-func readLines() ([]line, error) {
+func readLines(left *apart) ([]line, error) {
 	var out []line
 	for _, language := range languages {
 		for kind, k := range kinds {
-			texts, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+			lines, err := sources(language, kind, left)
 			if err != nil {
 				return nil, err
 			}
-			for i, text := range texts {
-				l := line{kind: kind, weight: k.weight, forms: [][]factclassifier.Feature{factclassifier.FeaturesOf(text)}}
-				if form := named(language, text, i); form != "" && ofSomebody(k.name) {
+			for i, s := range lines {
+				l := line{kind: kind, weight: s.weight, forms: [][]factclassifier.Feature{factclassifier.FeaturesOf(s.text)}}
+				if form := named(language, s.text, i); form != "" && ofSomebody(k.name) {
 					l.forms = append(l.forms, factclassifier.FeaturesOf(form))
 				}
 				out = append(out, l)
@@ -119,22 +161,24 @@ func readLines() ([]line, error) {
 }
 
 // ofSomebody reports whether lines of a kind are told of somebody, as facts are; the others are said.
-func ofSomebody(kind string) bool { return kind != "passing" && kind != "keep" && kind != "leave" }
+func ofSomebody(kind string) bool {
+	return !slices.Contains([]string{"passing", "keep", "leave", "moments"}, kind)
+}
 
 // readClauses are all lines that the head of clauses learns from.
-func readClauses() ([]line, error) {
+func readClauses(left *apart) ([]line, error) {
 	var out []line
 	for _, language := range languages {
 		for kind, k := range kinds {
 			if !slices.Contains(k.positive, keeping) && !slices.Contains(k.negative, keeping) {
 				continue
 			}
-			texts, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+			lines, err := sources(language, kind, left)
 			if err != nil {
 				return nil, err
 			}
-			for _, text := range texts {
-				out = append(out, line{kind: kind, weight: k.weight, forms: [][]factclassifier.Feature{factclassifier.ClauseFeatures(text)}})
+			for _, s := range lines {
+				out = append(out, line{kind: kind, weight: s.weight, forms: [][]factclassifier.Feature{factclassifier.ClauseFeatures(s.text)}})
 			}
 		}
 	}
@@ -142,11 +186,15 @@ func readClauses() ([]line, error) {
 }
 
 func fit() error {
-	lines, err := readLines()
+	left, err := readApart()
 	if err != nil {
 		return err
 	}
-	clauses, err := readClauses()
+	lines, err := readLines(left)
+	if err != nil {
+		return err
+	}
+	clauses, err := readClauses(left)
 	if err != nil {
 		return err
 	}
