@@ -23,7 +23,10 @@ func askElasticsearch(t *testing.T, method, address, body string) []byte {
 	t.Helper()
 	r := must(http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, address, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
-	res := must(http.DefaultClient.Do(r))(t)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = res.Body.Close() }()
 	read := must(io.ReadAll(res.Body))(t)
 	if res.StatusCode == http.StatusNotFound {
