@@ -54,7 +54,7 @@ func loadFigure(ctx context.Context, o options) (err error) {
 	if err := run.run(ctx, watched); err != nil {
 		return errors.Join(err, s.kill())
 	}
-	run.print()
+	run.table()
 	run.judgeTimes()
 	run.judgeFailures()
 	run.judgeMemory("the server's memory", run.samples)
@@ -112,8 +112,8 @@ func sampleFile(s *running, data string) (sample mixedload.Sample, err error) {
 // window is the length of a line of the table.
 func (r *mixedRun) window() time.Duration { return min(loadWindow, max(r.duration/6, time.Second)) }
 
-// print shows a line for each window: p50 and p99 of each kind of call, and how large things are.
-func (r *mixedRun) print() {
+// table prints a line for each window: p50 and p99 of each kind of call, and how large things are.
+func (r *mixedRun) table() {
 	r.report.Note("   open loop, %g calls a second for %s, times from when each was to be sent, in milliseconds, p50/p99:", r.rate, r.duration)
 	head := fmt.Sprintf("   %8s %6s %6s", "from", "calls", "failed")
 	for _, k := range mixedload.Kinds() {

@@ -66,7 +66,7 @@ func loadTiersFigure(ctx context.Context, o options) (err error) {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	l.run.print()
+	l.run.table()
 	l.run.judgeTimes()
 	l.run.judgeMemory("the larger of the replicas that lived", l.run.samples)
 	l.run.judgeWrites()

@@ -73,7 +73,7 @@ class MaintenanceServiceServicer(object):
 
     def Reindex(self, request, context):
         """Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-        it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+        it is, and what it lacks is found without it. A view that the server is making again already is left to
         that job. One that is not configured is refused with FIELD_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -141,7 +141,7 @@ class MaintenanceServiceStub(typing.Generic[_MaintenanceServiceReembedType, _Mai
 
     Reindex: _MaintenanceServiceReindexType
     """Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-    it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+    it is, and what it lacks is found without it. A view that the server is making again already is left to
     that job. One that is not configured is refused with FIELD_INVALID.
     """
 
@@ -198,7 +198,7 @@ class MaintenanceServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.maintenance_service_pb2.ReindexResponse, collections.abc.Awaitable[stratamem.v1.maintenance_service_pb2.ReindexResponse]]:
         """Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-        it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+        it is, and what it lacks is found without it. A view that the server is making again already is left to
         that job. One that is not configured is refused with FIELD_INVALID.
         """
 

@@ -171,7 +171,7 @@ class MemoryServiceServicer(object):
 
     def DeleteMessages(self, request, context):
         """DeleteMessages erases messages and what was made of them. When it returns they are in no reply any more: not in lists,
-        contexts and searches, nor are the facts that only they taught and the summaries that tell of them, which are written anew
+        contexts and searches, nor are the facts that only they taught and the summaries that cover them, which are written anew
         from what is left. Background work then deletes them from every store: see Job.erasure. Their seqs are not given again and
         their ids stay known, so that a history that is sent again brings none of them back. A tool call and its result are erased
         together, so that what is left is a list that every provider accepts.

@@ -221,7 +221,7 @@ export type CheckRule = Message<"memory.v1.CheckRule"> & {
   text: string;
 
   /**
-   * What to tell the model that writes the message anew, at most 8 KiB; for RETRY, which requires it.
+   * What the model reads that writes the message anew, at most 8 KiB; for RETRY, which requires it.
    *
    * @generated from field: string hint = 10;
    */
@@ -277,7 +277,7 @@ export type CheckFinding = Message<"memory.v1.CheckFinding"> & {
   removed: boolean;
 
   /**
-   * What to tell the model; only of RETRY.
+   * What the model is to read that writes the message anew; only of RETRY.
    *
    * @generated from field: string hint = 6;
    */

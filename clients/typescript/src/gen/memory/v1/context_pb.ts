@@ -1459,7 +1459,7 @@ export enum OmitReason {
   ORPHAN_RESULT = 2,
 
   /**
-   * A tool call that no result answers. What else its message says is kept.
+   * A tool call without a result. What else its message says is kept.
    *
    * @generated from enum value: OMIT_REASON_UNANSWERED_CALL = 3;
    */
@@ -1502,7 +1502,7 @@ export enum OmitReason {
   POLICY = 8,
 
   /**
-   * The summary that covers it also tells of a message that is hidden, and is left out for that.
+   * The summary that covers it also covers a message that is hidden, and is left out for that.
    *
    * @generated from enum value: OMIT_REASON_HIDDEN_SUMMARY = 9;
    */
@@ -1591,7 +1591,7 @@ export enum Selection {
   FILL_NEIGHBOUR = 3,
 
   /**
-   * Fill: the user told it of himself.
+   * Fill: the user said it about himself.
    *
    * @generated from enum value: SELECTION_FILL_STATED = 4;
    */

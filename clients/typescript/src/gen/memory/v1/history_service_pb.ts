@@ -56,7 +56,7 @@ export type CountTokensRequest = Message<"memory.v1.CountTokensRequest"> & {
   counter: TokenCounter;
 
   /**
-   * The tools that a model is told of, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
+   * The tools that a model may call, as the JSON text that is sent to it; at most 256 KiB. Blanks between values are left
    * out before it is counted. Optional.
    *
    * @generated from field: string tools_json = 5;
@@ -170,7 +170,7 @@ export type CompactRequest = Message<"memory.v1.CompactRequest"> & {
   counter: TokenCounter;
 
   /**
-   * The tokens of each message as CountTokens answers them by the same counter, so that they are not counted again. One
+   * The tokens of each message as CountTokens returns them by the same counter, so that they are not counted again. One
    * for each message, or none.
    *
    * @generated from field: repeated int64 message_tokens = 7;

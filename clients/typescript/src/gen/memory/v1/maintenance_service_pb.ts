@@ -342,7 +342,7 @@ export const MaintenanceService: GenService<{
   },
   /**
    * Reindex makes views again from what is stored, without a model call. Until a view is complete it is searched as far as
-   * it is, and what it was not told yet is found without it. A view that the server is making again already is left to
+   * it is, and what it lacks is found without it. A view that the server is making again already is left to
    * that job. One that is not configured is refused with FIELD_INVALID.
    *
    * @generated from rpc memory.v1.MaintenanceService.Reindex

@@ -356,7 +356,7 @@ export type BuildContextRequest = Message<"memory.v1.BuildContextRequest"> & {
   variables?: JsonObject;
 
   /**
-   * The tools that the model is told of, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
+   * The tools that the model may call, as the JSON text that is sent to it; at most 256 KiB, never stored or logged. It is
    * not part of the context: its tokens by the reply's counter, blanks between values left out, are kept free beside
    * tool_schema_tokens.
    *
@@ -1592,7 +1592,7 @@ export const MemoryService: GenService<{
   },
   /**
    * DeleteMessages erases messages and what was made of them. When it returns they are in no reply any more: not in lists,
-   * contexts and searches, nor are the facts that only they taught and the summaries that tell of them, which are written anew
+   * contexts and searches, nor are the facts that only they taught and the summaries that cover them, which are written anew
    * from what is left. Background work then deletes them from every store: see Job.erasure. Their seqs are not given again and
    * their ids stay known, so that a history that is sent again brings none of them back. A tool call and its result are erased
    * together, so that what is left is a list that every provider accepts.

@@ -325,7 +325,7 @@ export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
  */
 export type ToolResult = Message$1<"memory.v1.ToolResult"> & {
   /**
-   * The id of the call it answers. Required.
+   * The id of the call that it is the result of. Required.
    *
    * @generated from field: string call_id = 1;
    */
@@ -573,7 +573,7 @@ export enum Role {
   DEVELOPER = 2,
 
   /**
-   * A person. Several people in one session are told apart by Message.name.
+   * A person. Of several people in one session Message.name says who.
    *
    * @generated from enum value: ROLE_USER = 3;
    */
@@ -587,7 +587,7 @@ export enum Role {
   ASSISTANT = 4,
 
   /**
-   * A tool that answers a call.
+   * A tool that returns the result of a call.
    *
    * @generated from enum value: ROLE_TOOL = 5;
    */
@@ -703,7 +703,7 @@ export enum ImageDetail {
   UNSPECIFIED = 0,
 
   /**
-   * As a thumbnail. Only OpenAI's models tell it apart.
+   * As a thumbnail. Only OpenAI's models make a difference.
    *
    * @generated from enum value: IMAGE_DETAIL_LOW = 1;
    */

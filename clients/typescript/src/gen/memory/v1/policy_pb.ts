@@ -813,7 +813,7 @@ export enum HistoryOmitReason {
   REPEATED = 10,
 
   /**
-   * It, or a result in it, answers no call of the history.
+   * It, or a result in it, is of no call of the history.
    *
    * @generated from enum value: HISTORY_OMIT_REASON_ORPHAN_RESULT = 11;
    */

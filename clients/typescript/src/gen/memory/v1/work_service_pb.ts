@@ -32,7 +32,7 @@ export type ViewCheck = Message<"memory.v1.ViewCheck"> & {
   view: View;
 
   /**
-   * Rows that the view was told of and must hold.
+   * Rows that the view has been fed and must hold.
    *
    * @generated from field: int64 checked = 2;
    */
@@ -67,7 +67,7 @@ export type ViewCheck = Message<"memory.v1.ViewCheck"> & {
   repaired: bigint;
 
   /**
-   * Facts or messages that the view was not told of yet, which is no fault.
+   * Facts or messages that the view has not been fed yet, which is no fault.
    *
    * @generated from field: int64 pending = 7;
    */
@@ -201,8 +201,8 @@ export type Job = Message<"memory.v1.Job"> & {
   updateTime?: Timestamp;
 
   /**
-   * Of REEMBED: facts embedded so far. Of REINDEX: sessions of VIEW_TRANSCRIPT, else users with facts, that the view was
-   * told all of. Of VERIFY: users compared so far, each once for each view.
+   * Of REEMBED: facts embedded so far. Of REINDEX: sessions of VIEW_TRANSCRIPT, else users with facts, that the view has been
+   * fed whole. Of VERIFY: users compared so far, each once for each view.
    *
    * @generated from field: int64 done = 17;
    */
@@ -289,7 +289,7 @@ export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
  */
 export type StoreReceipt = Message<"memory.v1.StoreReceipt"> & {
   /**
-   * primary, vectors, facts, transcript or turns: the store that is the truth, and its views.
+   * primary, vectors, facts, transcript or turns: the primary store, and its views.
    *
    * @generated from field: string store = 1;
    */
@@ -578,7 +578,7 @@ export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
 export type ListJobsResponse = Message<"memory.v1.ListJobsResponse"> & {
   /**
    * The jobs. Those of no user stand on the first page: of REEMBED the running one, of REINDEX the last one of each view
-   * that was ever rebuilt, of VERIFY the last one of the server that answers.
+   * that was ever rebuilt, of VERIFY the last one of the server that is asked.
    *
    * @generated from field: repeated memory.v1.Job jobs = 1;
    */
