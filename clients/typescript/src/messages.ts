@@ -58,7 +58,7 @@ export interface About {
 
 /**
  * The messages of one item of a provider: one as a rule, several where the item holds results of tools beside other words. Without a
- * format it is told by its fields. A message of v1 is returned as it is.
+ * format it is known by its fields. A message of v1 is returned as it is.
  */
 export function read(item: unknown, format?: Format, about: About = {}): Message[] {
   if (isMessage(item, MessageSchema)) {
@@ -67,8 +67,11 @@ export function read(item: unknown, format?: Format, about: About = {}): Message
   if (!isRecord(item)) {
     throw new TypeError(`a message must be an object, and not ${item === null ? "null" : typeof item}`);
   }
-  const told = format ?? formatOf(item);
-  return pack(readers[told](item), told, dumpJson(item), about);
+  const known = format ?? formatOf(item);
+  if (known === OPENAI_CHAT && "role" in item && !(String(item.role) in roles)) {
+    throw new TypeError("role: it must be one of user, assistant, system, developer and tool"); // a misspelt user's would teach nothing
+  }
+  return pack(readers[known](item), known, dumpJson(item), about);
 }
 
 /** The messages of a provider's list. */

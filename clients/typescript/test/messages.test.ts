@@ -208,6 +208,10 @@ test("what is no message is refused by name", () => {
   assert.throws(() => messages.read("hi"), /a message must be an object, and not string/);
 });
 
+test("a role that nobody has is refused and not taken for the assistant's", () => {
+  assert.throws(() => messages.read({ role: "usr", content: "I am vegan" }), /role: it must be one of user, assistant/);
+});
+
 test("a text is memory's only where it is the block alone", () => {
   const block = "<strata-memory-0123456789abcdef>\nData\n</strata-memory-0123456789abcdef>";
   assert.ok(isRecalled(block));

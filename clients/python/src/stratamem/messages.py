@@ -51,14 +51,14 @@ _ROLE_NAMES = {
 
 def read(item: Any, format: str = "", *, id: str = "", origin: v1.Origin | int = 0) -> list[v1.Message]:
     """The messages of one item of a provider: one as a rule, two where a message of Anthropic's holds results of tools beside
-    what a person says. An item is a mapping, or an object of the provider's SDK. Without a format it is told by its fields.
+    what a person says. An item is a mapping, or an object of the provider's SDK. Without a format it is known by its fields.
     A v1.Message is returned as it is."""
     if isinstance(item, v1.Message):
         return [item]
     item = plain(item)
     format = format or format_of(item)
     if format == OPENAI_CHAT and "role" in item and str(item["role"]) not in _ROLES:
-        raise ValueError("role: it must be one of user, assistant, system, developer and tool")  # what a typo named would teach nothing
+        raise ValueError("role: it must be one of user, assistant, system, developer and tool")  # a misspelt user's would teach nothing
     body = {**item["data"], "type": item["type"]} if format == LANGCHAIN and "data" in item else item
     drafts = _read_item(body) if _is_item(body, format) else _read_message(body)
     data = json.dumps(item, separators=(",", ":"), default=_json).encode()
