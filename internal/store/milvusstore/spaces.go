@@ -27,10 +27,26 @@ func (v *View) Prepare(ctx context.Context, space store.VectorSpace) error {
 	if err := v.create(ctx, name, space); err != nil {
 		return err
 	}
+	if err := v.checkListed(ctx, name); err != nil {
+		return err
+	}
 	if _, err := v.makeIndex(ctx, name); err != nil {
 		return err
 	}
 	return v.load(ctx, name)
+}
+
+// checkListed fails when the server does not list a collection that is there: what is erased is looked for in all that it lists, so
+// that of such a server nothing would ever be erased. milvus-lite is one.
+func (v *View) checkListed(ctx context.Context, name string) error {
+	names, err := v.collections(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, name) {
+		return fmt.Errorf("milvus: the server does not list collection %s, which it has, so that nothing could be erased: a Milvus of 2.3 or 2.4 does", name)
+	}
+	return nil
 }
 
 // load waits until the collection is loaded. A server that has just started reports that it is healthy before its query
