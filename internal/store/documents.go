@@ -12,8 +12,9 @@ import (
 // ExpireDocuments, Export and erasures knows it. An unknown user has no documents, and unless a method says otherwise that is no error.
 type Documents interface {
 	// PutDocument must store the document in place of the one that is there, with another ETag, and keep that one's CreateTime. Its
-	// UpdateTime must be after the last deletion of a document at the place. It must create the user. It must refuse with ETAG_MISMATCH where IfETag is set and is not what is stored, and with Full where the user
-	// has Most documents and this is a new one: of several put at once some more may be stored.
+	// UpdateTime must be after the last deletion of a document at the place. It must create the user. It must refuse with
+	// ETAG_MISMATCH where IfETag is set and is not what is stored, and with Full where the user has Most documents and this is a new
+	// one: of several put at once some more may be stored.
 	PutDocument(ctx context.Context, w DocumentWrite) (memory.Document, error)
 	// Document must return a document as it was put; DOCUMENT_NOT_FOUND when there is none, USER_NOT_FOUND without the user.
 	Document(ctx context.Context, q DocumentQuery) (memory.Document, error)
