@@ -6,8 +6,8 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/spaolacci/murmur3 v1.1.0
 	github.com/stratamem/strata v0.0.0
+	github.com/twmb/murmur3 v1.2.2
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/grpc v1.85.0

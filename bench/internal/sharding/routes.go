@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/spaolacci/murmur3"
+	"github.com/twmb/murmur3"
 )
 
 // Keys draws keys as store.MintKey makes them, 128 random bits in lower-case hex, from a seed.
