@@ -505,7 +505,7 @@ func outageFaults() []backendtest.Fault {
 }
 
 // foreignTruth is why there is no such line in the matrix.
-const foreignTruth = "MongoDB        foreign rows | not applicable: what the truth says is what all others are checked against"
+const foreignTruth = "MongoDB        foreign rows | not applicable: what the primary store says is what all others are checked against"
 
 // TestOutages breaks each backend in each way, and holds the five calls to what they promise then. STRATA_TEST_FULL=1
 // tries every way.

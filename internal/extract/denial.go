@@ -158,7 +158,7 @@ func concerns(clause string, f memory.Fact) bool {
 }
 
 // hasAnyHead reports whether one of the words is what a clause is about: neither part of another name ("harp concert") nor what
-// only tells of another thing ("the dent on the Tacoma").
+// only speaks of another thing ("the dent on the Tacoma").
 func hasAnyHead(clause string, ws []string) bool {
 	have := words(clause)
 	for i, w := range have {
@@ -212,7 +212,7 @@ func isAnyHead(ws []string, s string) bool {
 	})
 }
 
-// plain are words that tell nothing about which fact is meant: of the person, of having and doing, and of ending.
+// plain are words that say nothing about which fact is meant: of the person, of having and doing, and of ending.
 var plain = sync.OnceValue(func() languagedata.Set {
 	return languagedata.SetOf(words(strings.Join(languagedata.AllWords(languagedata.Plain), " ")))
 })
@@ -264,7 +264,7 @@ func sameRoot(a, b string) bool {
 	return common == 4 && common >= shorter-1 && longer <= common+3
 }
 
-// hanPlain are words of Japanese and Chinese that tell nothing about which fact is meant.
+// hanPlain are words of Japanese and Chinese that say nothing about which fact is meant.
 var hanPlain = regexp.MustCompileFrom(func() string { return languagedata.Han.Pattern(languagedata.PlainRuns) })
 
 // holdsRuns reports whether a clause has nearly all characters in a row of each telling run of a text in a script without
@@ -314,8 +314,8 @@ func isPartOfAnother(name, clause string) bool {
 // must quote. Of the fact its words count, with what was said.
 func Ends(sentence string, f memory.Fact) bool { return checkEnding([]string{sentence}, f) == "" }
 
-// Asserts reports whether a sentence states something, as far as its words tell: it neither asks nor supposes, wishes, jests,
-// quotes, or tells what others say.
+// Asserts reports whether a sentence states something, as far as its words say: it neither asks nor supposes, wishes, jests,
+// quotes, or reports what others say.
 func Asserts(sentence string) bool {
 	words := addresses.ReplaceAllString(strings.ReplaceAll(sentence, "’", "'"), "@")
 	return !unasserted.MatchString(koRoots.ReplaceAllString(words, "$1난다"))

@@ -90,7 +90,7 @@ var pastTense = regexp.MustCompile(
 		`|(?:まし)?た(?:。|$)|去年|昨日|先週|先月|昔|前に|以前|昨天|上周|上个月|\p{Han}过|小时候`,
 )
 
-// isPast reports whether a clause tells of something done once, other than a change that still holds.
+// isPast reports whether a clause is about something done once, other than a change that still holds.
 func isPast(clause string) bool {
 	return pastTense.MatchString(clause) && !changing.MatchString(clause)
 }
@@ -144,7 +144,7 @@ func isOwn(kind, clause string) bool {
 // ownerWords stand before what somebody has one of.
 var ownerWords = map[string]bool{"my": true, "our": true, "i": true, "we": true, "mi": true, "nuestro": true, "nuestra": true}
 
-// determiners stand before a name and tell nothing of it.
+// determiners stand before a name and say nothing of it.
 var determiners = regexp.MustCompile(`(?i)^(?:(?:my|our|the|an?|old|mi|mis|nuestr[oa]s?|el|la|los|las|un|una|我们?的?|我)\s*)+(?:\s|$)|^我们?的?`)
 
 // namesReplaced reports whether the newer clause names what it puts something in place of, and the older one is about just
@@ -396,7 +396,7 @@ func valuesOf(clause string) (map[kindOfValue][]string, []string) {
 // valueWords are words of a value that tell it from no other.
 var valueWords = regexp.MustCompile(`^(?:at|the|el|los|al|a|until|till)+|(?:마다)$`)
 
-// untold are words that do not tell what a clause is about: of change, of having, of times in general.
+// untold are words that do not say what a clause is about: of change, of having, of times in general.
 var untold = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range words(`a an the i im ive id we weve were me my mine our us you your it its they theyve them their this that
@@ -420,7 +420,7 @@ var hanChange = regexp.MustCompile(
 	`今は|今では|最近|変わ|変え|変更|移行|移動|移|延期|上が|下が|増え|減|毎朝|毎日|毎週|毎月|毎|私|僕|俺|我们|我們|我|咱们|现在|現在|如今|改到|改成|改为|改|换到|换成|换|推迟到|推迟|提前到|提前|涨到|涨成|涨|降到|降|加到|增加|减少|减到|搬到|搬|调到|调|每天|每周|每月|每|早上|上午|下午|晚上|朝|是|有|了|的|在|到|成|从|一个月|月`,
 )
 
-// topicOf are the words that tell what a clause is about.
+// topicOf are the words that say what a clause is about.
 func topicOf(rest string) []string {
 	if hasClingingScript(rest) && !hasHangul(rest) {
 		keeps := func(r rune) bool {

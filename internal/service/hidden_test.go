@@ -74,7 +74,7 @@ func TestNothingHiddenIsRecalledFromAnyIndex(t *testing.T) {
 			t.Errorf("recalled %s", got)
 		}
 	})
-	t.Run("this test sees what is hidden when the truth does not say so", func(t *testing.T) {
+	t.Run("this test sees what is hidden when the primary store does not say so", func(t *testing.T) {
 		got := recalls(r.service(wiring{texts: r.texts, truth: careless{forgetful{r.truth}}}))
 		for _, want := range []string{"roses one 1", "zebra two 1", "zebra three 1"} {
 			if !strings.Contains(got, want) {

@@ -29,7 +29,7 @@ const (
 	benchDimension = 256
 )
 
-// BenchmarkFeedVectors rebuilds Milvus from the embedded truth; fed/s counts facts.
+// BenchmarkFeedVectors rebuilds Milvus from the embedded primary store; fed/s counts facts.
 func BenchmarkFeedVectors(b *testing.B) {
 	address := backend.Milvus(b)
 	prefix := fmt.Sprintf("strata_bench_%d", rand.Uint64())
@@ -52,7 +52,7 @@ func BenchmarkFeedVectors(b *testing.B) {
 	feedAll(b, st, views.VectorTarget(view), benchUsers*benchFacts)
 }
 
-// BenchmarkFeedTranscript rebuilds the transcript in Elasticsearch from the embedded truth; fed/s counts turns.
+// BenchmarkFeedTranscript rebuilds the transcript in Elasticsearch from the embedded primary store; fed/s counts turns.
 func BenchmarkFeedTranscript(b *testing.B) {
 	url := backend.Elasticsearch(b)
 	view, err := elasticstore.Open(b.Context(), elasticstore.Options{URL: url, Prefix: fmt.Sprintf("strata-bench-%d", rand.Uint64())})

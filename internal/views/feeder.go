@@ -82,7 +82,7 @@ func keyOf(f store.Feed) feedKey { return feedKey{f.Scope, f.Key} }
 
 // position is how far a feed was put.
 type position struct {
-	told, seen store.FeedPosition
+	fed, seen store.FeedPosition
 }
 
 type delayedMark struct {
@@ -235,7 +235,7 @@ func (f *Feeder) locate(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 	if lost {
-		f.log.InfoContext(ctx, "the view holds nothing of what it was told: it is rebuilt", "build", build, "version", at.version)
+		f.log.InfoContext(ctx, "the view holds nothing of what it was fed: it is rebuilt", "build", build, "version", at.version)
 		if at.build, err = f.o.Store.RebuildView(ctx, view, f.now()); err != nil {
 			return false, fmt.Errorf("rebuild the view: %w", err)
 		}
@@ -268,7 +268,7 @@ func (f *Feeder) isLost(ctx context.Context, at space) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for feeds of the view: %w", err)
 	}
-	return slices.ContainsFunc(feeds, func(feed store.Feed) bool { return toldIn(at, feed) != (store.FeedPosition{}) }), nil
+	return slices.ContainsFunc(feeds, func(feed store.Feed) bool { return fedIn(at, feed) != (store.FeedPosition{}) }), nil
 }
 
 // now is the time as stores keep it.
@@ -336,7 +336,7 @@ func (f *Feeder) advance(feed store.Feed) (store.Feed, bool) {
 	if !ok {
 		return feed, true
 	}
-	feed.Checkpoint = store.Checkpoint{Build: f.at.build, FeedPosition: p.told}
+	feed.Checkpoint = store.Checkpoint{Build: f.at.build, FeedPosition: p.fed}
 	return feed, p.seen != feed.Head
 }
 
@@ -429,20 +429,20 @@ func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 	f.shuffle(pieces)
 	var refused []piece
 	var last error
-	told := 0
+	fed := 0
 	for _, p := range pieces {
 		err := safegroup.Contain(func() error { return f.put(ctx, []piece{p}) })
 		if err == nil {
-			told++
+			fed++
 			f.putDone([]piece{p})
 			continue
 		}
 		refused, last = append(refused, p), err
-		if told == 0 && len(refused) >= blameAfter {
+		if fed == 0 && len(refused) >= blameAfter {
 			return last
 		}
 	}
-	if told == 0 {
+	if fed == 0 {
 		return last
 	}
 	for _, p := range refused {
@@ -505,11 +505,11 @@ func (f *Feeder) putDone(pieces []piece) {
 	for _, p := range pieces {
 		seen := p.feed.Head
 		if p.more {
-			seen = p.told
+			seen = p.fed
 		}
-		f.ahead[keyOf(p.feed)] = position{told: p.told, seen: seen}
+		f.ahead[keyOf(p.feed)] = position{fed: p.fed, seen: seen}
 		f.marks = append(f.marks, delayedMark{due: due, CheckpointUpdate: store.CheckpointUpdate{
-			Feed: p.feed, Build: f.at.build, Checkpoint: p.told, Seen: seen,
+			Feed: p.feed, Build: f.at.build, Checkpoint: p.fed, Seen: seen,
 		}})
 	}
 }
@@ -549,10 +549,10 @@ func (f *Feeder) markAll(ctx context.Context, marks map[feedKey]store.Checkpoint
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return fmt.Errorf("mark what the view was told: %w", err)
+		return fmt.Errorf("mark what the view was fed: %w", err)
 	}
 	for key, m := range marks {
-		if f.ahead[key].told == m.Checkpoint {
+		if f.ahead[key].fed == m.Checkpoint {
 			delete(f.ahead, key)
 		}
 	}

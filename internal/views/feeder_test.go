@@ -403,7 +403,7 @@ func TestFeeder(t *testing.T) {
 		}
 		feed, err := v.store.Feed(context.Background(), memory.ViewTranscript, chat)
 		if err != nil || feed.Checkpoint.Seq < 15 {
-			t.Errorf("told %d of 30, %v", feed.Checkpoint.Seq, err)
+			t.Errorf("fed %d of 30, %v", feed.Checkpoint.Seq, err)
 		}
 	})
 
@@ -543,7 +543,7 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 		feed, err := v.store.Feed(context.Background(), memory.ViewVectors, bob.Session(""))
 		if err != nil || feed.Checkpoint.Version != 2 {
-			t.Errorf("told: %+v, %v", feed.Checkpoint, err)
+			t.Errorf("fed: %+v, %v", feed.Checkpoint, err)
 		}
 	})
 
@@ -603,7 +603,7 @@ func TestFeeder(t *testing.T) {
 func TestReindex(t *testing.T) {
 	bob := memory.UserRef{Tenant: "t", UserID: "bob"}
 
-	viewsInBubble(t, "the views asked for are rebuilt from the truth, and the old ones go when the new ones are complete", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "the views asked for are rebuilt from what is stored, and the old ones go when the new ones are complete", func(t *testing.T, v *fixture) {
 		for i := range 20 {
 			v.say(bob.Session(fmt.Sprint("s", i)), "words")
 		}

@@ -29,19 +29,19 @@ func (messageVectorSource) space(ctx context.Context, s RowStore, build int64) (
 
 // changes returns the keys of the next segments, and those of earlier messages that they change.
 func (t messageVectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
-	r, err := t.read(ctx, s, segmentsToRead{user: feed.User, at: at, told: toldIn(at, feed).No, take: firstPiece})
+	r, err := t.read(ctx, s, segmentsToRead{user: feed.User, at: at, fed: fedIn(at, feed).No, take: firstPiece})
 	if errors.Is(err, errMerged) || memory.ReasonOf(err) == memory.ReasonContention {
 		return piece{}, nil // others must not wait for a user whose segments keep changing: the feed goes on waiting
 	}
 	if err != nil {
 		return piece{}, err
 	}
-	p := piece{feed: feed, more: len(r.piece) < len(r.fresh), told: store.FeedPosition{Version: at.version, No: feed.Head.No}}
+	p := piece{feed: feed, more: len(r.piece) < len(r.fresh), fed: store.FeedPosition{Version: at.version, No: feed.Head.No}}
 	for _, s := range r.all {
-		p.told.No = max(p.told.No, s.No)
+		p.fed.No = max(p.fed.No, s.No)
 	}
 	if p.more {
-		p.told.No = r.piece[len(r.piece)-1].No
+		p.fed.No = r.piece[len(r.piece)-1].No
 	}
 	p.rows = messageVectorRows(r.scope, r.docs.changes())
 	return p, nil
@@ -51,7 +51,7 @@ func (t messageVectorSource) changes(ctx context.Context, s RowStore, at space, 
 type segmentsToRead struct {
 	user memory.UserRef
 	at   space
-	told int64 // the last segment that was put into the view
+	fed  int64 // the last segment that was put into the view
 	// take chooses from the segments that were not put yet those that are put now; where it takes none, nothing is
 	// read. Nil has all segments read and none taken.
 	take func(fresh []store.SegmentInfo) []store.SegmentInfo
@@ -76,7 +76,7 @@ func (messageVectorSource) read(ctx context.Context, s RowStore, what segmentsTo
 		if err != nil {
 			return segmentsRead{}, fmt.Errorf("read the lexicon: %w", err)
 		}
-		r := segmentsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: newSegments(state.Segments, what.told)}
+		r := segmentsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: newSegments(state.Segments, what.fed)}
 		if what.take != nil {
 			r.piece = what.take(r.fresh)
 		}
@@ -91,11 +91,11 @@ func (messageVectorSource) read(ctx context.Context, s RowStore, what segmentsTo
 
 // newSegments are the segments that the view lacks something of. One that was merged from segments that were put brings
 // nothing new; one in the place of a single other brings its vectors.
-func newSegments(all []store.SegmentInfo, told int64) []store.SegmentInfo {
+func newSegments(all []store.SegmentInfo, fed int64) []store.SegmentInfo {
 	var out []store.SegmentInfo
 	for _, s := range all {
-		merged := len(s.Replaces) > 1 && slices.Max(s.Replaces) <= told
-		if s.No > told && !merged {
+		merged := len(s.Replaces) > 1 && slices.Max(s.Replaces) <= fed
+		if s.No > fed && !merged {
 			out = append(out, s)
 		}
 	}
@@ -115,7 +115,7 @@ func firstPiece(fresh []store.SegmentInfo) []store.SegmentInfo {
 
 // segmentDocs are a user's messages with their vectors, by how far the view knows them.
 type segmentDocs struct {
-	told, piece, later []rank.Doc
+	fed, piece, later []rank.Doc
 }
 
 // readDocs reads the segments from the last one back, until no earlier one can matter.
@@ -147,7 +147,7 @@ func (r *segmentsRead) add(docs []rank.Doc, no int64) {
 		}
 	}
 	isIt := func(s store.SegmentInfo) bool { return s.No == no }
-	to := &r.docs.told
+	to := &r.docs.fed
 	if slices.ContainsFunc(r.piece, isIt) {
 		to = &r.docs.piece
 	} else if slices.ContainsFunc(r.fresh, isIt) {
@@ -172,7 +172,7 @@ func (d *segmentDocs) areWhole() bool {
 		}
 	}
 	sessions := map[memory.SessionKey][]rank.Doc{}
-	for _, doc := range slices.Concat(d.piece, d.told) {
+	for _, doc := range slices.Concat(d.piece, d.fed) {
 		if _, ok := first[doc.Session]; ok {
 			sessions[doc.Session] = append(sessions[doc.Session], doc)
 		}
@@ -211,13 +211,13 @@ func (d *segmentDocs) changes() []rank.MessageKey {
 		later[doc.Place] = true
 	}
 	keys := d.keys()
-	changed := keys.Changed(rank.NewMessageKeys(d.told))
+	changed := keys.Changed(rank.NewMessageKeys(d.fed))
 	return keys.Of(func(p memory.Place) bool { return changed[p] && !later[p] })
 }
 
 // keys are those of all messages that were read.
 func (d *segmentDocs) keys() rank.MessageKeys {
-	return rank.NewMessageKeys(slices.Concat(d.told, d.piece, d.later))
+	return rank.NewMessageKeys(slices.Concat(d.fed, d.piece, d.later))
 }
 
 // readVectors reads a segment; one that is gone or damaged holds nothing: the next look, or the index made again, brings
@@ -255,9 +255,9 @@ func messageVectorRows(scope memory.ScopeKey, keys []rank.MessageKey) []row {
 func (t messageVectorSource) all(ctx context.Context, s VerifyStore, at space, user memory.UserRef) (segmentsRead, error) {
 	feed, err := s.Feed(ctx, memory.ViewMessageVectors, user.Session(""))
 	if err != nil {
-		return segmentsRead{}, fmt.Errorf("read how far the view was told: %w", err)
+		return segmentsRead{}, fmt.Errorf("read how far the view was fed: %w", err)
 	}
-	return t.read(ctx, s, segmentsToRead{user: user, at: at, told: toldIn(at, feed).No})
+	return t.read(ctx, s, segmentsToRead{user: user, at: at, fed: fedIn(at, feed).No})
 }
 
 func (t messageVectorSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
@@ -268,7 +268,7 @@ func (t messageVectorSource) expected(ctx context.Context, s VerifyStore, at spa
 	e := newExpectation()
 	e.pending = int64(len(r.docs.later))
 	keys := r.docs.keys()
-	changed := keys.Changed(rank.NewMessageKeys(r.docs.told))
+	changed := keys.Changed(rank.NewMessageKeys(r.docs.fed))
 	for place, revision := range keys.Revisions() {
 		k := rowKey{place: place}
 		if changed[place] {

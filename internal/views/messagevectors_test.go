@@ -212,7 +212,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 			c.wantKeys(2)
 		})
 	}
-	viewsInBubble(t, "is told of the messages around a new one again, and of no others", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "is fed of the messages around a new one again, and of no others", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		vector := rank.NewVector(1, []float32{1, 0})
 		doc := func(seq int64) rank.Doc {
@@ -231,7 +231,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 			t.Errorf("%d rows were put for a new message and two before it", got)
 		}
 	})
-	viewsInBubble(t, "is not told again what was merged", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "is not fed again what was merged", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		for range 4 {
 			c.put(c.said())
@@ -244,7 +244,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 			t.Errorf("%d rows were put", c.puts-before)
 		}
 	})
-	viewsInBubble(t, "is told a long history piece by piece", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "is fed a long history piece by piece", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		for len(c.docs) < 1500 {
 			var docs []rank.Doc
@@ -284,7 +284,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 		c.put(c.said())
 		job := v.verify(x, views.VerifyDryRun)
 		if n := job.Checks[0].Wrong(); n != 0 {
-			t.Errorf("%d rows are wrong for messages that the view was not told of yet", n)
+			t.Errorf("%d rows are wrong for messages that the view was not fed of yet", n)
 		}
 	})
 }
@@ -316,7 +316,7 @@ func (c *indexedUser) wantAllKeys() {
 }
 
 func TestTheViewOfMessageVectorsAfterAMergeAroundALargerSegment(t *testing.T) {
-	viewsInBubble(t, "is told of a new message with those that were really said before it", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "is fed of a new message with those that were really said before it", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 5)
 		doc := func(seq int64) rank.Doc {
 			d := rank.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser}

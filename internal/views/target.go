@@ -58,7 +58,7 @@ type piece struct {
 	feed    store.Feed
 	rows    []row
 	removed []store.RowState
-	told    store.FeedPosition // once it is put
+	fed     store.FeedPosition // once it is put
 	more    bool               // the feed goes on
 }
 
@@ -216,22 +216,22 @@ func (factVectorSource) space(ctx context.Context, s RowStore, build int64) (spa
 // changes returns rows of facts whose vector or labels changed. One that has no vector, as after its text changed, loses its
 // row: what the old text was near to says nothing of the new one.
 func (v factVectorSource) changes(ctx context.Context, s RowStore, at space, feed store.Feed) (piece, error) {
-	told := toldIn(at, feed)
-	facts, err := s.FactsSince(ctx, feed.User, told.Revision)
+	fed := fedIn(at, feed)
+	facts, err := s.FactsSince(ctx, feed.User, fed.Revision)
 	if err != nil {
 		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
-	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: feed.User, Version: at.version, After: told.No})
+	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: feed.User, Version: at.version, After: fed.No})
 	if err != nil {
 		return piece{}, fmt.Errorf("read fact vectors: %w", err)
 	}
-	p := piece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{
+	p := piece{feed: feed, removed: forgotten(facts), fed: store.FeedPosition{
 		Revision: facts.Revision, Version: at.version, No: max(feed.Head.No, lastNo(vectors)),
 	}}
 	changed := factsByID(facts.Facts)
 	fresh := vectorsByID(vectors)
 	// What is marked is believed to be in the view: of a fact that was stored between the two reads too.
-	if !covers(changed, fresh) || !covers(fresh, changed) && told != (store.FeedPosition{}) {
+	if !covers(changed, fresh) || !covers(fresh, changed) && fed != (store.FeedPosition{}) {
 		if facts, vectors, err = v.all(ctx, s, at, feed.User); err != nil {
 			return piece{}, err
 		}

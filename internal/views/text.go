@@ -21,7 +21,7 @@ func (factSource) changes(ctx context.Context, s RowStore, _ space, feed store.F
 	if err != nil {
 		return piece{}, fmt.Errorf("read facts: %w", err)
 	}
-	p := piece{feed: feed, removed: forgotten(facts), told: store.FeedPosition{Revision: facts.Revision}}
+	p := piece{feed: feed, removed: forgotten(facts), fed: store.FeedPosition{Revision: facts.Revision}}
 	for _, f := range facts.Facts {
 		p.rows = append(p.rows, factRow(facts.Scope, feed.User, f))
 	}
@@ -62,14 +62,14 @@ func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed s
 	if err != nil {
 		return piece{}, fmt.Errorf("read messages: %w", err)
 	}
-	p := piece{feed: feed, told: store.FeedPosition{Seq: feed.Checkpoint.Seq}}
+	p := piece{feed: feed, fed: store.FeedPosition{Seq: feed.Checkpoint.Seq}}
 	for _, m := range messages {
-		p.told.Seq = m.Seq
+		p.fed.Seq = m.Seq
 		if m.Recallable() {
 			p.rows = append(p.rows, messageRow(feed.Scope, feed.Session, feed.Key, m))
 		}
 	}
-	p.more = len(messages) > 0 && p.told.Seq < feed.Head.Seq
+	p.more = len(messages) > 0 && p.fed.Seq < feed.Head.Seq
 	return p, nil
 }
 

@@ -32,17 +32,17 @@ type expectation struct {
 	rows map[rowKey]int64 // the revision of what was put into the view
 	// late holds what was not put yet: the view may hold it already, or in an older form, and either is right.
 	late    map[rowKey]bool
-	told    map[memory.SessionKey]int64 // of transcripts: later messages are late
+	fed     map[memory.SessionKey]int64 // of transcripts: later messages are late
 	pending int64                       // facts or messages that were not put yet
 }
 
 func newExpectation() expectation {
-	return expectation{rows: map[rowKey]int64{}, late: map[rowKey]bool{}, told: map[memory.SessionKey]int64{}}
+	return expectation{rows: map[rowKey]int64{}, late: map[rowKey]bool{}, fed: map[memory.SessionKey]int64{}}
 }
 
 func (e expectation) isLate(k rowKey) bool {
-	told, known := e.told[k.place.Session]
-	return e.late[k] || known && k.place.Seq > told
+	fed, known := e.fed[k.place.Session]
+	return e.late[k] || known && k.place.Seq > fed
 }
 
 // differences returns the rows of which view and primary store have different revisions, in no order.
@@ -61,9 +61,9 @@ func (e expectation) differences(held map[rowKey]int64) []rowKey {
 	return out
 }
 
-// toldIn is the checkpoint of the feed in the space: none where it was put into another, as when it was
+// fedIn is the checkpoint of the feed in the space: none where it was put into another, as when it was
 // rebuilt since the space was looked up.
-func toldIn(at space, feed store.Feed) store.FeedPosition {
+func fedIn(at space, feed store.Feed) store.FeedPosition {
 	if feed.Checkpoint.Build != at.build || feed.Checkpoint.Version != at.version {
 		return store.FeedPosition{}
 	}
@@ -71,12 +71,12 @@ func toldIn(at space, feed store.Feed) store.FeedPosition {
 }
 
 // expectFacts takes up facts: late are those that changed since the checkpoint, and those that waits says.
-func expectFacts(facts store.FactState, told store.FeedPosition, has, waits func(memory.Fact) bool) expectation {
+func expectFacts(facts store.FactState, fed store.FeedPosition, has, waits func(memory.Fact) bool) expectation {
 	e := newExpectation()
 	for _, f := range facts.Facts {
 		k := rowKey{fact: f.ID}
 		switch {
-		case f.Change > told.Revision || waits(f):
+		case f.Change > fed.Revision || waits(f):
 			e.late[k] = true
 			e.pending++
 		case has(f):
@@ -84,7 +84,7 @@ func expectFacts(facts store.FactState, told store.FeedPosition, has, waits func
 		}
 	}
 	for _, f := range facts.Forgotten {
-		if f.Change > told.Revision {
+		if f.Change > fed.Revision {
 			e.late[rowKey{fact: f.FactID}] = true
 		}
 	}
@@ -94,7 +94,7 @@ func expectFacts(facts store.FactState, told store.FeedPosition, has, waits func
 func (factVectorSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	feed, err := s.Feed(ctx, memory.ViewVectors, user.Ref.Session(""))
 	if err != nil {
-		return expectation{}, fmt.Errorf("read how far the view was told: %w", err)
+		return expectation{}, fmt.Errorf("read how far the view was fed: %w", err)
 	}
 	// Vectors before facts: one whose fact is forgotten between the two is then known as late.
 	vectors, err := s.FactVectors(ctx, store.FactVectorQuery{User: user.Ref, Version: at.version})
@@ -105,10 +105,10 @@ func (factVectorSource) expected(ctx context.Context, s VerifyStore, at space, u
 	if err != nil {
 		return expectation{}, fmt.Errorf("read all facts: %w", err)
 	}
-	told := toldIn(at, feed)
+	fed := fedIn(at, feed)
 	byID := vectorsByID(vectors)
 	has := func(f memory.Fact) bool { _, ok := byID[f.ID]; return ok }
-	return expectFacts(facts, told, has, func(f memory.Fact) bool { return byID[f.ID].No > told.No }), nil
+	return expectFacts(facts, fed, has, func(f memory.Fact) bool { return byID[f.ID].No > fed.No }), nil
 }
 
 func (v factVectorSource) load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error) {
@@ -131,7 +131,7 @@ func isAmong(keys []rowKey) func(rowKey) bool {
 func (factSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	feed, err := s.Feed(ctx, memory.ViewFacts, user.Ref.Session(""))
 	if err != nil {
-		return expectation{}, fmt.Errorf("read how far the view was told: %w", err)
+		return expectation{}, fmt.Errorf("read how far the view was fed: %w", err)
 	}
 	facts, err := s.FactsSince(ctx, user.Ref, 0)
 	if err != nil {
@@ -139,7 +139,7 @@ func (factSource) expected(ctx context.Context, s VerifyStore, at space, user me
 	}
 	has := func(memory.Fact) bool { return true }
 	waits := func(memory.Fact) bool { return false }
-	return expectFacts(facts, toldIn(at, feed), has, waits), nil
+	return expectFacts(facts, fedIn(at, feed), has, waits), nil
 }
 
 func (factSource) load(ctx context.Context, s VerifyStore, _ space, user memory.User, keys []rowKey) ([]row, error) {
@@ -186,13 +186,13 @@ func (t transcriptSource) expected(ctx context.Context, s VerifyStore, at space,
 func (transcriptSource) expectSession(ctx context.Context, s VerifyStore, at space, e *expectation, ref memory.SessionRef) error {
 	feed, err := s.Feed(ctx, memory.ViewTranscript, ref)
 	if err != nil {
-		return fmt.Errorf("read how far the view was told: %w", err)
+		return fmt.Errorf("read how far the view was fed: %w", err)
 	}
-	told := toldIn(at, feed).Seq
-	e.told[feed.Key] = told
-	e.pending += max(0, feed.Head.Seq-told)
-	q := store.MessageQuery{Ref: ref, Before: told + 1, Limit: pieceMessages, MaxBytes: pieceBytes}
-	for q.After < told {
+	fed := fedIn(at, feed).Seq
+	e.fed[feed.Key] = fed
+	e.pending += max(0, feed.Head.Seq-fed)
+	q := store.MessageQuery{Ref: ref, Before: fed + 1, Limit: pieceMessages, MaxBytes: pieceBytes}
+	for q.After < fed {
 		messages, err := s.Messages(ctx, q)
 		if err != nil {
 			return fmt.Errorf("read messages: %w", err)

@@ -222,7 +222,7 @@ func (v *fixture) corrupt(d damage) {
 }
 
 func TestVerify(t *testing.T) {
-	viewsInBubble(t, "one row in a hundred is damaged: all are found and repaired in one pass, and the truth stays as it was", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "one row in a hundred is damaged: all are found and repaired in one pass, and what is stored stays as it was", func(t *testing.T, v *fixture) {
 		rows := v.fill(20, 100)
 		before := v.truth()
 		d := damage{missing: 5, stale: 5, orphan: 5, foreign: 5} // a hundredth of 2,000
@@ -242,11 +242,11 @@ func TestVerify(t *testing.T) {
 		wrong = views.ViewCheck{Checked: rows}
 		wantChecks(t, v.verify(x, views.VerifyRepair), all(0)...)
 		if diff := cmp.Diff(before, v.truth()); diff != "" {
-			t.Errorf("the truth changed (-before +after):\n%s", diff)
+			t.Errorf("the primary store changed (-before +after):\n%s", diff)
 		}
 	})
 
-	viewsInBubble(t, "what the view was not told yet is pending, not wrong", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "what the view was not fed yet is pending, not wrong", func(t *testing.T, v *fixture) {
 		rows := v.fill(2, 10)
 		user := memory.UserRef{Tenant: "tenant-0", UserID: "user-0"}
 		v.say(user.Session("s0"), "more words")
@@ -285,7 +285,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a fact that is forgotten between two reads of the truth is no orphan", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "a fact that is forgotten between two reads of the primary store is no orphan", func(t *testing.T, v *fixture) {
 		v.fill(1, 10)
 		user := memory.UserRef{Tenant: "tenant-0", UserID: "user-0"}
 		never := func() {}

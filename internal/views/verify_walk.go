@@ -210,13 +210,13 @@ func (w *walk) judge(ctx context.Context, u memory.User, odd []rowKey, check Vie
 func (j *judgement) decide(scope memory.ScopeKey, k rowKey) {
 	got, has := j.held[k]
 	want, exists := j.stored[k]
-	told, wasTold := j.expected.rows[k]
+	fed, wasFed := j.expected.rows[k]
 	gone := store.RowState{Scope: scope, FactID: k.fact, Place: k.place}
 	switch {
-	case !exists && has && !wasTold:
+	case !exists && has && !wasFed:
 		j.check.Orphan++
 		j.wrong = append(j.wrong, gone)
-	case !exists || !wasTold || want.Revision != told: // it changed since: the feeder puts it
+	case !exists || !wasFed || want.Revision != fed: // it changed since: the feeder puts it
 	case !has:
 		j.check.Missing++
 		j.rows = append(j.rows, want)
