@@ -33,6 +33,22 @@ func learntOf(t *testing.T, said string) []memory.Fact {
 	return out
 }
 
+func TestSeveralThingsThatAreAskedToBeKeptAreLearntOnceEach(t *testing.T) {
+	for said, want := range map[string][]string{
+		"Note that I am allergic to bee stings and I moved to Busan in March": {"Is allergic to bee stings.", "Moved to Busan in March."},
+		"Remember that I'm vegan and I work at a bakery":                      {"Is vegan.", "Works at a bakery."},
+	} {
+		var got []string
+		for _, f := range learntOf(t, said) {
+			got = append(got, f.Text)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: learnt %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestWhatIsAskedToBeKeptIsLearnt(t *testing.T) {
 	for _, tc := range []struct{ said, text, tag string }{
 		{"Please always answer in German.", "Always answer in German.", memory.TagWish},

@@ -63,7 +63,7 @@ func (r *reading) read(l extract.Line) {
 		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
 		f, ok := asked(sentence)
 		remembers := f.rule == rememberedRule
-		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople()) {
+		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
 			found = append(found, f)
 		}
 		ended := r.ended(l, sentence, found)
@@ -90,6 +90,16 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+}
+
+// readsEach reports whether a sentence is several clauses, of each of which a rule reads at least half: then the facts of the clauses
+// leave out nothing that the whole sentence would keep.
+func (g *grammar) readsEach(sentence string) bool {
+	clauses := split(sentence, g.clauses)
+	return len(clauses) > 1 && !slices.ContainsFunc(clauses, func(clause string) bool {
+		found := g.find(clause)
+		return len(found) == 0 || 2*len(strings.Fields(found[0].text)) < len(strings.Fields(clause))
+	})
 }
 
 // afterGreeting is a sentence without a greeting in another script before it: "안녕하세요, I'm Ana" is English.
