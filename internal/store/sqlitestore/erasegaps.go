@@ -26,11 +26,11 @@ func (s *core) clearGaps(ctx context.Context) error {
 				return err
 			}
 			for no := next; no < next+pagesRead && no <= last; no++ {
-				page, err := filePage(c, no)
+				used, err := isGapUsed(c, no)
 				if err != nil {
 					return err
 				}
-				if gap := gapOf(no, page); slices.ContainsFunc(gap, func(b byte) bool { return b != 0 }) {
+				if used {
 					dirty = append(dirty, no)
 				}
 			}
@@ -72,6 +72,15 @@ func pageCount(c *conn) (n int64, err error) {
 		return nil
 	})
 	return n, err
+}
+
+// isGapUsed reports whether the room of a page has something in it. It keeps no copy of the page: a sweep looks at all there are.
+func isGapUsed(c *conn, no int64) (used bool, err error) {
+	_, err = c.first(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, func(r row) error {
+		used = slices.ContainsFunc(gapOf(no, r.blob(0)), func(b byte) bool { return b != 0 })
+		return nil
+	}, no)
+	return used, err
 }
 
 // filePage returns a copy of a page; nil where the file has become shorter.
