@@ -42,23 +42,30 @@ func TestABackupIsTakenWhileServedAndRestoredWithoutWhatWasErasedSince(t *testin
 		}
 	})
 	t.Run("and so it is when the backup is put in place by hand", func(t *testing.T) {
-		by := cfg
-		by.Data = filepath.Join(t.TempDir(), "strata.db")
-		for from, to := range map[string]string{file: by.Data, cfg.Data + ".erasures": by.Data + ".erasures"} {
-			b, err := os.ReadFile(from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(to, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		by := putInPlace(t, cfg, file)
 		served(t, by, func(server string) {
 			if known := must(t, Env{}, "facts", "list", "ada", "--server", server); strings.Contains(known, "vegan") {
 				t.Errorf("the facts are\n%s", known)
 			}
 		})
 	})
+}
+
+// putInPlace puts a backup and the ledger of a server in the place of another server's, by hand, and returns that one's settings.
+func putInPlace(t *testing.T, cfg config.Config, backup string) config.Config {
+	t.Helper()
+	by := cfg
+	by.Data = filepath.Join(t.TempDir(), "strata.db")
+	for from, to := range map[string]string{backup: by.Data, cfg.Data + ".erasures": by.Data + ".erasures"} {
+		b, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return by
 }
 
 // TestARestoredBackupForgetsWhatWasDeletedSince: whatever is deleted after a backup is in no reply once it was restored, whether with the
@@ -104,17 +111,7 @@ func TestARestoredBackupForgetsWhatWasDeletedSince(t *testing.T) {
 		}
 	}
 	const left = "notes/places\tboat"
-	by := cfg
-	by.Data = filepath.Join(t.TempDir(), "strata.db")
-	for from, to := range map[string]string{file: by.Data, cfg.Data + ".erasures": by.Data + ".erasures"} {
-		b, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	by := putInPlace(t, cfg, file)
 	if got := must(t, Env{}, "restore", file, "--replace", "--data", cfg.Data); !strings.Contains(got, "of 4 erasures in the ledger 4 were carried out again") {
 		t.Errorf("it says %q", got)
 	}

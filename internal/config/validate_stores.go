@@ -99,14 +99,12 @@ func (c Config) checkMilvusCredentials(fs *faults) {
 }
 
 func (c Config) checkMilvusTLS(fs *faults) {
+	f := clientFiles{"milvus-tls", c.MilvusTLSCA, c.MilvusTLSCert, c.MilvusTLSKey, c.MilvusTLSServerName}
 	if !c.MilvusTLS {
-		needs(fs, "milvus-tls-ca", c.MilvusTLSCA, "", "milvus-tls")
-		needs(fs, "milvus-tls-cert", c.MilvusTLSCert, "", "milvus-tls")
-		needs(fs, "milvus-tls-key", c.MilvusTLSKey, "", "milvus-tls")
-		needs(fs, "milvus-tls-server-name", c.MilvusTLSServerName, "", "milvus-tls")
-	} else if (c.MilvusTLSCert == "") != (c.MilvusTLSKey == "") {
-		fs.add("milvus-tls-cert", "a certificate and its key belong together: set milvus-tls-cert and milvus-tls-key, or neither")
+		f.need(fs, "milvus-tls")
+		return
 	}
+	f.checkPair(fs)
 }
 
 func (c Config) checkElasticsearch(fs *faults) {
@@ -137,13 +135,29 @@ func (c Config) checkElasticsearch(fs *faults) {
 }
 
 func (c Config) checkElasticsearchTLS(fs *faults) {
+	f := clientFiles{"elasticsearch-tls", c.ElasticsearchTLSCA, c.ElasticsearchTLSCert, c.ElasticsearchTLSKey, c.ElasticsearchTLSServerName}
 	if !strings.HasPrefix(c.ElasticsearchURL, "https://") {
-		needs(fs, "elasticsearch-tls-ca", c.ElasticsearchTLSCA, "", "an elasticsearch-url of https://")
-		needs(fs, "elasticsearch-tls-cert", c.ElasticsearchTLSCert, "", "an elasticsearch-url of https://")
-		needs(fs, "elasticsearch-tls-key", c.ElasticsearchTLSKey, "", "an elasticsearch-url of https://")
-		needs(fs, "elasticsearch-tls-server-name", c.ElasticsearchTLSServerName, "", "an elasticsearch-url of https://")
-	} else if (c.ElasticsearchTLSCert == "") != (c.ElasticsearchTLSKey == "") {
-		fs.add("elasticsearch-tls-cert", "a certificate and its key belong together: set elasticsearch-tls-cert and elasticsearch-tls-key, or neither")
+		f.need(fs, "an elasticsearch-url of https://")
+		return
+	}
+	f.checkPair(fs)
+}
+
+// clientFiles are the settings of a client's side of TLS, whose names begin with prefix: see certificates.ClientFiles.
+type clientFiles struct{ prefix, ca, cert, key, serverName string }
+
+// need adds a fault for each that is set, since what turns TLS on is not.
+func (f clientFiles) need(fs *faults, other string) {
+	needs(fs, f.prefix+"-ca", f.ca, "", other)
+	needs(fs, f.prefix+"-cert", f.cert, "", other)
+	needs(fs, f.prefix+"-key", f.key, "", other)
+	needs(fs, f.prefix+"-server-name", f.serverName, "", other)
+}
+
+// checkPair adds a fault for a certificate without its key, and for a key without its certificate.
+func (f clientFiles) checkPair(fs *faults) {
+	if (f.cert == "") != (f.key == "") {
+		fs.add(f.prefix+"-cert", "a certificate and its key belong together: set %[1]s-cert and %[1]s-key, or neither", f.prefix)
 	}
 }
 
