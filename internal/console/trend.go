@@ -136,7 +136,7 @@ func curvesOf(notes []note) []curve {
 	}
 }
 
-// step is a value between two times. A value below 0 stands for none.
+// step is a value between two times. Below 0 there is no value.
 type step struct {
 	from, to int
 	value    float64

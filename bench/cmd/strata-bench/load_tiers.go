@@ -92,7 +92,7 @@ func (l *tiersLoad) seed(ctx context.Context, users mixedload.Zipf) (err error) 
 	return errors.Join(err, st.Close())
 }
 
-// fed waits until the views were told all that is stored.
+// fed waits until the views hold all that is stored.
 func (l *tiersLoad) fed(ctx context.Context) error {
 	return withTruth(ctx, l.backends, func(truth store.PrimaryStore) error {
 		begin := time.Now()
