@@ -76,20 +76,25 @@ func pageCount(c *conn) (n int64, err error) {
 
 // isGapUsed reports whether the room of a page has something in it. It keeps no copy of the page: a sweep looks at all there are.
 func isGapUsed(c *conn, no int64) (used bool, err error) {
-	_, err = c.first(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, func(r row) error {
-		used = slices.ContainsFunc(gapOf(no, r.blob(0)), func(b byte) bool { return b != 0 })
-		return nil
-	}, no)
+	err = lookAtPage(c, no, func(page []byte) {
+		used = slices.ContainsFunc(gapOf(no, page), func(b byte) bool { return b != 0 })
+	})
 	return used, err
 }
 
 // filePage returns a copy of a page; nil where the file has become shorter.
 func filePage(c *conn, no int64) (page []byte, err error) {
-	_, err = c.first(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, func(r row) error {
-		page = slices.Clone(r.blob(0))
+	err = lookAtPage(c, no, func(read []byte) { page = slices.Clone(read) })
+	return page, err
+}
+
+// lookAtPage calls look with a page, which look must not keep; not where the file has become shorter.
+func lookAtPage(c *conn, no int64, look func(page []byte)) error {
+	_, err := c.first(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, func(r row) error {
+		look(r.blob(0))
 		return nil
 	}, no)
-	return page, err
+	return err
 }
 
 // gapOf is the room between the cells' list and the cells of a b-tree's page; nil of every other page: those begin with the number of
