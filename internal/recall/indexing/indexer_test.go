@@ -67,6 +67,10 @@ func searchIndex(t *testing.T, s store.SearchIndex) store.SearchIndexState {
 // wordsOnly makes no vectors.
 type wordsOnly struct{}
 
+func (wordsOnly) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
+	return rank.Vector{}, nil
+}
+
 func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
 	for _, m := range messages {
 		docs = append(docs, rank.Analyze(m))
@@ -119,6 +123,10 @@ type meanwhile struct{ happens func() }
 func (m meanwhile) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
 	m.happens()
 	return wordsOnly{}.Analyze(ctx, messages)
+}
+
+func (meanwhile) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
+	return rank.Vector{}, nil
 }
 
 func (meanwhile) Wake() {}
