@@ -29,8 +29,10 @@ func TestRecallIsWhatMemoryKnowsBesideTheMessagesThatTheAgentHolds(t *testing.T)
 	if _, err := c.Memory.Record(t.Context(), &memoryv1.RecordRequest{UserId: "ada", SessionId: "monday", Messages: said}); err != nil {
 		t.Fatal(err)
 	}
-	learnt := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "monday",
-		Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(10 * time.Second)}
+	learnt := &memoryv1.WaitForWatermarkRequest{
+		UserId: "ada", SessionId: "monday",
+		Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(10 * time.Second),
+	}
 	if _, err := c.Work.WaitForWatermark(t.Context(), learnt); err != nil {
 		t.Fatal(err)
 	}
