@@ -3,7 +3,7 @@ package rank
 import (
 	"math"
 
-	"github.com/stratamem/strata/internal/dot"
+	"github.com/stratamem/strata/internal/recall/dot"
 )
 
 // factVectors are vectors in two bytes a number: a number is step · (high + low / lowSteps), high and low from -127 to 127, where step

@@ -6,6 +6,7 @@ package indexing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -25,7 +26,7 @@ import (
 type Indexer struct {
 	store      Store
 	turns      Contained
-	owner      string
+	parking    parking
 	log        *slog.Logger
 	failpoints func(point string)
 	now        func() time.Time
@@ -45,6 +46,9 @@ type Analyzer interface {
 	// take a call of an endpoint: then Wake has them made later. With a panic of a model as its error it may return documents that
 	// lack vectors.
 	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
+	// Embed must return the vector of a message of which Analyze returned none, with a call of the endpoint; the zero vector where it
+	// has none, as of a model that does not know its words.
+	Embed(ctx context.Context, user memory.UserRef, m memory.Message) (rank.Vector, error)
 	// Wake says that messages were indexed. It must not block.
 	Wake()
 }
@@ -52,8 +56,7 @@ type Analyzer interface {
 // Store is what an Indexer reads and writes of the primary store.
 type Store interface {
 	store.SearchIndex
-	OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, error)
-	FailJob(ctx context.Context, p store.JobFailure) (memory.Job, error)
+	ParkedJobs
 }
 
 // IndexerOptions are what an Indexer needs. Store, Turns and Log are required.
@@ -97,8 +100,9 @@ func NewIndexer(o IndexerOptions) *Indexer {
 		o.Now = time.Now
 	}
 	x := &Indexer{
-		now: o.Now, busy: o.Busy, store: o.Store, turns: Contained{o.Turns, o.Log}, owner: o.Owner, log: o.Log, failpoints: o.Failpoints,
-		queue: worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
+		now: o.Now, busy: o.Busy, store: o.Store, turns: Contained{o.Turns, o.Log}, log: o.Log, failpoints: o.Failpoints,
+		parking: parking{o.Store, o.Owner, o.Now},
+		queue:   worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
 	x.loop = worker.NewLoop(worker.LoopOptions{
 		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
@@ -229,7 +233,7 @@ func (x *Indexer) alone(ctx context.Context) (done func(), err error) {
 // keep stores a segment, and merges when segments have become many. It reports true where the life has ended: whoever came back under
 // the id may have turns of his own.
 func (x *Indexer) keep(ctx context.Context, w store.SegmentWrite, without []memory.Place) (gone bool, err error) {
-	err = x.park(ctx, w, without) // first: once the turns are marked as indexed nobody looks at them again
+	err = x.parking.park(ctx, life{w.User, w.Scope}, without) // first: once the turns are marked as indexed nobody looks at them again
 	if err == nil {
 		err = x.put(ctx, w)
 	}
@@ -356,56 +360,81 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 	return nil
 }
 
-// park makes a parked job of each message whose analysis panicked, unless a person skipped it. Doing it again changes nothing but
-// the count of its attempts.
-func (x *Indexer) park(ctx context.Context, w store.SegmentWrite, messages []memory.Place) error {
-	for _, m := range messages {
-		job, err := x.openJob(ctx, w, m)
-		if err == nil && !job.State.IsFinal() {
-			now := x.stored()
-			_, err = x.store.FailJob(ctx, store.JobFailure{
-				JobRef: store.JobRef{User: w.User, ID: job.ID()}, Attempts: job.Attempts + 1, NotBefore: now, Reason: store.ReasonAnalysis,
-				Park: true, Time: now,
-			})
-		}
-		if err != nil && memory.ReasonOf(err) != memory.ReasonJobNotFound {
-			return fmt.Errorf("park a message that cannot be indexed: %w", err)
-		}
-	}
-	return nil
-}
-
-// parkingLease is how long a job that is being parked belongs to this process. If that ends first, the job is tried after it.
-const parkingLease = time.Minute
-
-// openJob returns the job of a message. One that was applied, because the message could be analysed for a while, has a successor.
-func (x *Indexer) openJob(ctx context.Context, w store.SegmentWrite, m memory.Place) (job memory.Job, err error) {
-	key := memory.JobKey{Scope: w.Scope, Session: m.Session, Kind: memory.JobIndex, From: m.Seq}
-	for job.State = memory.JobApplied; err == nil && job.State == memory.JobApplied; {
-		key.Generation++
-		now := x.stored()
-		job, err = x.store.OpenJob(ctx, store.JobOpening{
-			JobKey: key, User: w.User, To: m.Seq, Owner: x.owner, Until: now.Add(parkingLease), Time: now,
-		})
-	}
-	return job, err
-}
-
-// Retry analyses a message that could not be analysed when it was indexed. Where that succeeds, the user's messages are indexed
-// again, it among them; a panic is an error of package safegroup.
+// Retry analyses a message that could not be analysed when it was indexed, and puts what that makes of it into its segment; no other
+// message is analysed or embedded for it. A panic is an error of package safegroup.
 func (x *Indexer) Retry(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) error {
-	err := safegroup.Contain(func() error {
-		_, _, err := x.turns.Analyzer.Analyze(ctx, []memory.PlacedMessage{m})
+	var doc rank.Doc
+	err := safegroup.Contain(func() (err error) {
+		doc, err = x.whole(ctx, user, m)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("analyse a message again: %w", err)
 	}
-	if _, err := x.store.RetireSegments(ctx, store.RetireQuery{User: &user}); err != nil {
-		return fmt.Errorf("have messages indexed again: %w", err)
+	done, err := x.alone(ctx) // no segment is merged here meanwhile
+	if err != nil {
+		return err
 	}
-	x.Nudge(user)
-	return nil
+	defer done()
+	for range maxReplaces {
+		if changed, err := x.replace(ctx, user, doc); err != nil || !changed {
+			return err
+		}
+	}
+	return errors.New("index a message again: other processes store the user's segments anew all the time")
+}
+
+// maxReplaces is how often it is tried to replace a document in a segment that others store anew meanwhile.
+const maxReplaces = 5
+
+// whole returns the document of a message with its vector, though that may take a call of an endpoint.
+func (x *Indexer) whole(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) (rank.Doc, error) {
+	docs, version, err := x.turns.Analyzer.Analyze(ctx, []memory.PlacedMessage{m})
+	if err != nil {
+		return rank.Doc{}, err
+	}
+	if version == 0 {
+		docs[0].Vector, err = x.turns.Analyzer.Embed(ctx, user, m.Message)
+	}
+	return docs[0], err
+}
+
+// replace puts a document in the place of the one of the same message. Where no segment holds that, the message waits to be indexed
+// anyway. It reports whether it has to be done again, because segments changed meanwhile.
+func (x *Indexer) replace(ctx context.Context, user memory.UserRef, doc rank.Doc) (changed bool, err error) {
+	state, err := x.store.SearchIndex(ctx, store.SearchIndexQuery{User: user})
+	if err != nil {
+		return false, fmt.Errorf("read the segments of a message: %w", err)
+	}
+	for _, info := range slices.Backward(state.Segments) {
+		found, err := x.store.Segments(ctx, user, []int64{info.No})
+		if err != nil {
+			return false, fmt.Errorf("read a segment of a message: %w", err)
+		}
+		if len(found) == 0 {
+			return true, nil
+		}
+		docs, err := rank.DecodeSegment(found[0].Data)
+		if err != nil {
+			x.log.ErrorContext(ctx, "a segment cannot be read: all of its user's are made again", "segment", info.No, "error", err)
+			x.Rebuild(user)
+			return false, nil
+		}
+		at := slices.IndexFunc(docs, func(d rank.Doc) bool { return d.Place == doc.Place })
+		if at < 0 {
+			continue
+		}
+		docs[at] = doc
+		err = x.put(ctx, store.SegmentWrite{
+			User: user, Scope: state.Scope, Analyzer: text.AnalyzerID, Messages: info.Messages, Data: rank.EncodeSegment(docs),
+			Replaces: []int64{info.No}, Embedding: info.Embedding,
+		})
+		if memory.ReasonOf(err) == memory.ReasonContention {
+			return true, nil
+		}
+		return false, err
+	}
+	return false, nil
 }
 
 // segment analyses turns of one user, and returns the places of messages whose analysis panicked. Turns without recallable messages
@@ -528,11 +557,8 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 	return nil
 }
 
-// stored is the time as stores keep it.
-func (x *Indexer) stored() time.Time { return x.now().UTC().Truncate(time.Microsecond) }
-
 func (x *Indexer) put(ctx context.Context, w store.SegmentWrite) error {
-	w.Time = x.stored()
+	w.Time = storedTime(x.now())
 	x.failpoints(FailpointBeforeIndex)
 	if _, err := x.store.PutSegment(ctx, w); err != nil {
 		return err

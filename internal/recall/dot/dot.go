@@ -2,7 +2,7 @@
 // are known here. Every way gives the same number, so that a ranking is the same on every machine.
 package dot
 
-//go:generate go run -C ../../tools/simd . -out ../../internal/dot/dot_amd64.s -pkg dot
+//go:generate go run -C ../../../tools/simd . -out ../../internal/recall/dot/dot_amd64.s -pkg dot
 
 // Block is what the length of vectors must be a multiple of: zeros behind a vector change no product.
 const Block = 32

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )

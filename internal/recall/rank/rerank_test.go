@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 func hitsAt(seqs ...int64) []rank.Hit {

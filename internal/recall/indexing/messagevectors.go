@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -21,6 +21,7 @@ import (
 // users' search indexes.
 type EmbeddingStore interface {
 	store.Vectors
+	ParkedJobs
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 	PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error)
 	SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error)
@@ -44,14 +45,27 @@ func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessag
 	for i, m := range messages {
 		words[i] = rank.EmbeddedWords(m.Message)
 	}
-	vectors, err := embedMessages(ctx, v, words, embedUnlessPanics)
+	made, err := embedMessages(ctx, v, words, embedUnlessPanics)
 	if err != nil {
 		return docs, v.Version, fmt.Errorf("embed %d messages with %s: %w", len(messages), v.Model, err)
 	}
-	for i, vector := range vectors {
+	for i, vector := range made.vectors {
 		docs[i].Vector = vector
 	}
 	return docs, v.Version, nil
+}
+
+// Embed implements Analyzer: the vector of a message by a model that takes a call of an endpoint, of the version in use.
+func (e *Embeddings) Embed(ctx context.Context, user memory.UserRef, m memory.Message) (rank.Vector, error) {
+	v, words := e.serving(), rank.EmbeddedWords(m)
+	if v.embedder == nil || !v.embedder.Info().Semantic || e.builtin(v.Model) || words == "" {
+		return rank.Vector{}, nil
+	}
+	made, err := embedMessages(limits.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
+	if err != nil {
+		return rank.Vector{}, fmt.Errorf("embed a message with %s: %w", v.Model, err)
+	}
+	return made.vectors[0], nil
 }
 
 // segmentsAtOnce is how many segments are looked for at a time.
@@ -184,7 +198,7 @@ func (e *Embeddings) embedDocs(ctx context.Context, v version, s *segmentToEmbed
 	}
 	for len(lacking) > 0 {
 		some := lacking[:min(len(lacking), e.batch.size)]
-		failed := e.embedBatch(ctx, v, s.User, s.docs, some)
+		failed := e.embedBatch(ctx, v, s, some)
 		if err := e.noteBatch(ctx, len(some), failed); err != nil {
 			return err
 		}
@@ -204,9 +218,11 @@ func (e *Embeddings) embedDocs(ctx context.Context, v version, s *segmentToEmbed
 	return nil
 }
 
-// embedBatch embeds the documents at some positions. One whose message is gone keeps no vector.
-func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.UserRef, docs []rank.Doc, at []int) error {
-	words, err := e.wordsOf(ctx, user, docs, at)
+// embedBatch embeds the documents at some positions. One whose message is gone keeps no vector, nor does one whose message makes code
+// panic, which is a parked job from then on.
+func (e *Embeddings) embedBatch(ctx context.Context, v version, s *segmentToEmbed, at []int) error {
+	docs := s.docs
+	words, err := e.wordsOf(ctx, s.User, docs, at)
 	if err != nil {
 		return err
 	}
@@ -217,15 +233,26 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, user memory.User
 			texts, of = append(texts, w), append(of, i)
 		}
 	}
-	vectors, err := embedMessages(ctx, v, texts, embedEach)
+	made, err := embedMessages(ctx, v, texts, embedEach)
 	if err != nil {
 		return fmt.Errorf("embed %d messages with %s: %w", len(texts), v.Model, err)
+	}
+	var without []memory.Place
+	for n, panicked := range made.panicked {
+		place := docs[of[n]].Place
+		without = append(without, place)
+		e.log.ErrorContext(ctx, "a message cannot be embedded: it is found by its words only", "session", place.Session, "seq", place.Seq,
+			"error", panicked)
+	}
+	// First: once the segment counts as embedded nobody looks at them again.
+	if err := e.parking.park(ctx, life{s.User, s.Scope}, without); err != nil {
+		return err
 	}
 	for _, i := range at {
 		docs[i].Vector = rank.Vector{}
 	}
 	for n, i := range of {
-		docs[i].Vector = vectors[n]
+		docs[i].Vector = made.vectors[n]
 	}
 	return nil
 }
@@ -253,23 +280,35 @@ func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []ra
 }
 
 // embedTexts embeds texts; one that cannot be embedded may have none.
-type embedTexts func(ctx context.Context, by embed.Embedder, texts []string) ([][]float32, error)
+type embedTexts func(ctx context.Context, by embed.Embedder, texts []string) (embedded, error)
 
 // embedUnlessPanics embeds texts together. A panic is its error: whoever keeps it in view has to find out whose it is.
-func embedUnlessPanics(ctx context.Context, by embed.Embedder, texts []string) ([][]float32, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	vectors, err := embed.Contained(ctx, by, texts)
+func embedUnlessPanics(ctx context.Context, by embed.Embedder, texts []string) (embedded, error) {
+	made, err := embedWhole(ctx, by, texts)
 	if err == nil || safegroup.IsPanic(err) {
-		return vectors, err
+		return made, err
 	}
 	return embedEach(ctx, by, texts)
 }
 
-// embedMessages embeds texts; those that the model does not know, or that embedAll leaves out, have the zero vector.
-func embedMessages(ctx context.Context, v version, texts []string, embedAll embedTexts) ([]rank.Vector, error) {
-	out := make([]rank.Vector, len(texts))
+// embedWhole embeds texts together or not at all.
+func embedWhole(ctx context.Context, by embed.Embedder, texts []string) (embedded, error) {
+	if len(texts) == 0 {
+		return embedded{}, nil
+	}
+	vectors, err := embed.Contained(ctx, by, texts)
+	return embedded{vectors: vectors}, err
+}
+
+// messageVectors are vectors of messages.
+type messageVectors struct {
+	vectors  []rank.Vector // zero for a text that the model does not know or that cannot be embedded
+	panicked map[int]error // by the message's position
+}
+
+// embedMessages embeds texts of messages; those that the model does not know, or that embedAll leaves out, have the zero vector.
+func embedMessages(ctx context.Context, v version, texts []string, embedAll embedTexts) (messageVectors, error) {
+	out := messageVectors{vectors: make([]rank.Vector, len(texts)), panicked: map[int]error{}}
 	selective, _ := v.embedder.(embed.Selective)
 	var known []string
 	var of []int
@@ -278,13 +317,16 @@ func embedMessages(ctx context.Context, v version, texts []string, embedAll embe
 			known, of = append(known, t), append(of, i)
 		}
 	}
-	values, err := embedAll(ctx, v.embedder, known)
+	made, err := embedAll(ctx, v.embedder, known)
 	if err != nil {
-		return nil, err
+		return messageVectors{}, err
 	}
 	for n, i := range of {
-		if values[n] != nil {
-			out[i] = rank.NewVector(v.Version, values[n])
+		if made.vectors[n] != nil {
+			out.vectors[i] = rank.NewVector(v.Version, made.vectors[n])
+		}
+		if p, ok := made.panicked[n]; ok {
+			out.panicked[i] = p
 		}
 	}
 	return out, nil

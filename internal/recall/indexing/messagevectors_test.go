@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -227,4 +227,93 @@ func TestAMessageForWhichABuiltInModelPanics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// messageOf returns the message that a job is about, with its place.
+func (s said) messageOf(job memory.Job) memory.PlacedMessage {
+	s.Helper()
+	messages, err := s.store.Messages(s.Context(), store.MessageQuery{Ref: ada.Session("s"), After: job.From - 1, Limit: 1})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return memory.PlacedMessage{Place: memory.Place{Session: job.Session, Seq: job.From}, Message: messages[0]}
+}
+
+func TestAMessageForWhichAnEndpointsClientPanics(t *testing.T) {
+	const bad = "a poisoned apple"
+	for name, words := range map[string][]string{"among others": {"the night train to Vienna", bad, "a ferry to Naxos"}, "alone": {bad}} {
+		t.Run(name, func(t *testing.T) {
+			s := withModel(t, "small", nil)
+			s.endpoint.breakFor(bad)
+			s.sayAtOnce(words...)
+			s.run(t, func() bool { return s.waiting(1) == 0 })
+			job := parked(t, s.store)
+			at := int64(slices.Index(words, bad) + 1)
+			if job.Kind != memory.JobIndex || job.Range() != (memory.SeqRange{From: at, To: at}) || job.Reason != store.ReasonAnalysis {
+				t.Errorf("job %+v", job)
+			}
+			if s.near(1) != len(words)-1 || found(t, s.store, "apple") != 1 {
+				t.Errorf("%d messages have a vector, the one without is found by its words %d times", s.near(1), found(t, s.store, "apple"))
+			}
+			message := s.messageOf(job)
+			if err := s.indexer.Retry(t.Context(), ada, message); !safegroup.IsPanic(err) {
+				t.Errorf("a retry while it panics returned %v", err)
+			}
+			s.endpoint.breakFor("")
+			if err := s.indexer.Retry(t.Context(), ada, message); err != nil {
+				t.Fatal(err)
+			}
+			if s.near(1) != len(words) || s.waiting(1) != 0 {
+				t.Errorf("%d messages have a vector, %d wait", s.near(1), s.waiting(1))
+			}
+			for _, w := range words {
+				if n := s.endpoint.times(w); n != 1 {
+					t.Errorf("%q was embedded %d times", w, n)
+				}
+			}
+		})
+	}
+	t.Run("is parked once, however often its vector is made anew", func(t *testing.T) {
+		s := withModel(t, "small", nil)
+		s.endpoint.breakFor(bad)
+		s.sayAtOnce("one", bad)
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		if _, err := s.Reembed(t.Context(), "large", 0); err != nil {
+			t.Fatal(err)
+		}
+		s.run(t, func() bool { return s.waiting(2) == 0 })
+		if job := parked(t, s.store); job.Attempts != 2 {
+			t.Errorf("job %+v", job)
+		}
+	})
+	t.Run("waits where the client panics for every text", func(t *testing.T) {
+		s := withModel(t, "small", nil)
+		s.endpoint.breakFor("*")
+		s.sayAtOnce("one", "two")
+		s.run(t, func() bool { return s.endpoint.panicked() > 4 })
+		if jobs := parkedJobs(t, s.store); len(jobs) != 0 || s.waiting(1) != 2 {
+			t.Errorf("parked %v, %d wait", jobs, s.waiting(1))
+		}
+		s.endpoint.breakFor("")
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		if s.near(1) != 2 {
+			t.Errorf("%d messages have a vector", s.near(1))
+		}
+	})
+	t.Run("is given its vector where segments were merged and made anew", func(t *testing.T) {
+		s := withModel(t, "small", nil)
+		s.endpoint.breakFor(bad)
+		s.sayAtOnce("one", bad)
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		message := s.messageOf(parked(t, s.store))
+		s.endpoint.breakFor("")
+		s.say("two", "three", "four", "five", "six", "seven", "eight", "nine")
+		s.run(t, func() bool { return s.waiting(1) == 0 })
+		if err := s.indexer.Retry(t.Context(), ada, message); err != nil {
+			t.Fatal(err)
+		}
+		if s.near(1) != 10 || s.waiting(1) != 0 {
+			t.Errorf("%d messages have a vector, %d wait", s.near(1), s.waiting(1))
+		}
+	})
 }

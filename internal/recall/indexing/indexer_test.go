@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/text"
@@ -66,6 +66,10 @@ func searchIndex(t *testing.T, s store.SearchIndex) store.SearchIndexState {
 
 // wordsOnly makes no vectors.
 type wordsOnly struct{}
+
+func (wordsOnly) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
+	return rank.Vector{}, nil
+}
 
 func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
 	for _, m := range messages {
@@ -119,6 +123,10 @@ type meanwhile struct{ happens func() }
 func (m meanwhile) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
 	m.happens()
 	return wordsOnly{}.Analyze(ctx, messages)
+}
+
+func (meanwhile) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
+	return rank.Vector{}, nil
 }
 
 func (meanwhile) Wake() {}

@@ -33,9 +33,10 @@ type Embeddings struct {
 	loop    *worker.Loop
 	sweep   time.Duration // how often it looks unasked
 
-	shared bool          // other processes share the store
-	lease  *worker.Lease // belongs to Run alone
-	batch  batch         // how many texts the endpoint manages; belongs to Run alone
+	shared  bool // other processes share the store
+	parking parking
+	lease   *worker.Lease // belongs to Run alone
+	batch   batch         // how many texts the endpoint manages; belongs to Run alone
 
 	beginning sync.Mutex // held by the one call of Reembed that may begin a version, and while versions are read again
 
@@ -93,6 +94,7 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 	if e.shared {
 		e.sweep = sharedSweep
 	}
+	e.parking = parking{o.Store, o.Owner, o.Now}
 	e.lease = worker.NewLease(worker.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
 	e.loop = worker.NewLoop(worker.LoopOptions{
 		Work: e.work, Backoff: backoff.Exponential{First: firstEmbedPause, Last: lastEmbedPause},
@@ -422,6 +424,7 @@ func (e *Embeddings) unskipped(v version, facts []store.FactText) []store.FactTe
 // again.
 func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.FactText) error {
 	var vectors [][]float32
+	panicked := map[int]error{}
 	for rest := facts; len(rest) > 0; { // those of a tenant together, which pays for them
 		tenant, texts := rest[0].User.Tenant, []string(nil)
 		for len(rest) > 0 && rest[0].User.Tenant == tenant {
@@ -431,13 +434,16 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 		if err != nil {
 			return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
 		}
-		vectors = append(vectors, some...)
+		for i, p := range some.panicked {
+			panicked[len(vectors)+i] = p
+		}
+		vectors = append(vectors, some.vectors...)
 	}
 	w := store.VectorWrite{Version: v.Version, Time: e.now()}
 	for i, f := range facts {
 		if vectors[i] == nil {
 			e.skippedFacts[skipKey(v, f)] = true
-			e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID)
+			e.warnOfFact(ctx, f, panicked[i])
 			continue
 		}
 		w.Vectors = append(w.Vectors, store.NewVector{User: f.User, FactID: f.FactID, Revision: f.Revision, Vector: vectors[i]})
@@ -448,30 +454,56 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 	return nil
 }
 
+// warnOfFact says that a fact has no vector, for a panic or, where there was none, because the endpoint refuses it.
+func (e *Embeddings) warnOfFact(ctx context.Context, f store.FactText, panicked error) {
+	if panicked != nil {
+		e.log.ErrorContext(ctx, "a fact cannot be embedded; it is found by its words only", "fact", f.FactID, "error", panicked)
+		return
+	}
+	e.log.WarnContext(ctx, "the embedding endpoint refuses a fact; it is found by its words only", "fact", f.FactID)
+}
+
+// embedded is what texts came to. A text that has no vector was refused by the endpoint, or makes code panic.
+type embedded struct {
+	vectors  [][]float32
+	panicked map[int]error // by the text's position
+}
+
 // embedEach embeds texts together and, where the endpoint refuses them for good, each by itself: one that is refused then
-// has no vector. Where all are refused, it is the endpoint, not a text.
-func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) ([][]float32, error) {
+// has no vector. Where all are refused, it is the endpoint, not a text; where all panic, one of which nobody says anything is tried.
+func embedEach(ctx context.Context, embedder embed.Embedder, texts []string) (embedded, error) {
 	if len(texts) == 0 {
-		return nil, nil
+		return embedded{}, nil
 	}
 	vectors, err := embed.Contained(ctx, embedder, texts)
-	if !refused(err) || len(texts) == 1 {
-		return vectors, err
+	if !refused(err) {
+		return embedded{vectors: vectors}, err
 	}
-	vectors, some := make([][]float32, len(texts)), false
+	out, some := embedded{vectors: make([][]float32, len(texts)), panicked: map[int]error{}}, false
 	for i, t := range texts {
-		one, failed := embed.Contained(ctx, embedder, []string{t})
-		if failed != nil && !refused(failed) {
-			return nil, failed
+		one, failed := [][]float32(nil), err
+		if len(texts) > 1 {
+			one, failed = embed.Contained(ctx, embedder, []string{t})
 		}
-		if failed == nil {
-			vectors[i], some = one[0], true
+		switch {
+		case failed == nil:
+			out.vectors[i], some = one[0], true
+		case safegroup.IsPanic(failed):
+			out.panicked[i] = failed
+		case !refused(failed):
+			return embedded{}, failed
 		}
 	}
-	if !some {
-		return nil, err
+	if !some && (len(out.panicked) == 0 || !embeds(ctx, embedder)) {
+		return embedded{}, err
 	}
-	return vectors, nil
+	return out, nil
+}
+
+// embeds reports whether an embedder makes a vector of a word that no model refuses.
+func embeds(ctx context.Context, embedder embed.Embedder) bool {
+	vectors, err := embed.Contained(ctx, embedder, []string{"hello"})
+	return err == nil && len(vectors) == 1
 }
 
 // refused reports whether what is to be embedded is at fault: the endpoint refuses it for good, or it makes code panic.

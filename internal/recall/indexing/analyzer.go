@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets
 // a document without words, or without a vector where its words are known: it is shown and read like any other, but not found by
-// them, until another version of the analyzer has it indexed again: see Indexer.Retry. Without that it would be tried at each look,
+// them, until Indexer.Retry can analyse it. Without that it would be tried at each look,
 // and keep its user's other messages from being found.
 type Contained struct {
 	Analyzer

@@ -14,7 +14,7 @@ import (
 // englishWords are those of the built-in embedder's vocabulary.
 func englishWords(t testing.TB) []string {
 	t.Helper()
-	data, err := os.ReadFile("../embed/static/vocabulary.txt")
+	data, err := os.ReadFile("../../embed/static/vocabulary.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

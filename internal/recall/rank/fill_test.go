@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/text"
 )
 

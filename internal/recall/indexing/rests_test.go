@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // slowly takes a second for each call, and notes when it began and how many messages it was given.

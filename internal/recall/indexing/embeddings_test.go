@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
@@ -27,7 +27,8 @@ type endpoint struct {
 	down   bool
 	broken string // a model
 	refuse string
-	panics string         // a text for which it panics
+	panics string         // a text for which it panics; "*" for every one
+	broke  int            // how often it panicked
 	most   int            // texts of a call that takes no longer than its time-out; 0 for any
 	lasts  int            // texts until it is down for good; 0 for ever
 	calls  []int          // the texts of each call
@@ -63,6 +64,27 @@ func (e *endpoint) fail(model string) {
 	e.broken = model
 }
 
+// breakFor has calls with a text panic; "*" for every call, "" for none.
+func (e *endpoint) breakFor(text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.panics = text
+}
+
+// panicked is how often it panicked.
+func (e *endpoint) panicked() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.broke
+}
+
+// times is how often a vector of a text was made.
+func (e *endpoint) times(text string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.made[text]
+}
+
 func (m model) Info() embed.Info { return m.info }
 
 func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -71,7 +93,8 @@ func (m model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	if m.down || m.broken == m.info.Model {
 		return nil, &llm.Error{Class: llm.ClassTransient, Err: errors.New("connection refused")}
 	}
-	if m.panics != "" && slices.Contains(texts, m.panics) {
+	if m.panics == "*" || m.panics != "" && slices.Contains(texts, m.panics) {
+		m.broke++
 		panic(m.panics)
 	}
 	if m.refuse != "" && slices.Contains(texts, m.refuse) {

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/stratamem/strata/internal/dot"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/dot"
 	"github.com/stratamem/strata/internal/safegroup"
 )
 

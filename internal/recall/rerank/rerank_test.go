@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/backendlatency"
-	"github.com/stratamem/strata/internal/rerank"
+	"github.com/stratamem/strata/internal/recall/rerank"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

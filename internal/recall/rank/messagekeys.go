@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 
-	"github.com/stratamem/strata/internal/dot"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/dot"
 )
 
 // MessageKeys are the keys by which SearchVectors compares messages, for a view outside of this process that compares them

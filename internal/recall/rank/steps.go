@@ -3,7 +3,7 @@ package rank
 import (
 	"math"
 
-	"github.com/stratamem/strata/internal/dot"
+	"github.com/stratamem/strata/internal/recall/dot"
 )
 
 // steppedQuery is a vector to compare rows with, in steps of a share of its largest component. Zeros stand behind it up to the length
