@@ -37,15 +37,52 @@ const maxAskedBytes = 300
 // asked is what a sentence asks to be kept. Whether it may be kept, package extract decides as for any other fact.
 func asked(sentence string) (finding, bool) {
 	sentence = strings.TrimSpace(sentence)
-	if len(sentence) > maxAskedBytes || strings.ContainsAny(sentence, "?？") {
+	request := requestOf(sentence)
+	if len(sentence) > maxAskedBytes || strings.ContainsAny(request, "?？") {
 		return finding{}, false
 	}
-	for _, a := range askingOf(sentence) {
-		if f, ok := a.find(sentence); ok {
+	for _, a := range askingOf(request) {
+		if f, ok := a.find(request); ok {
+			if request != sentence {
+				f.quote = strings.TrimRight(sentence, " ?？")
+			}
 			return f, true
 		}
 	}
 	return finding{}, false
+}
+
+// requestOf is what a question politely asks for from now on, such as "could you answer briefly from now on?"; any other sentence as it
+// is.
+func requestOf(sentence string) string {
+	if !fromNowOn.MatchString(sentence) {
+		return sentence
+	}
+	for _, q := range politeQuestions {
+		if q.asks.MatchString(sentence) {
+			return q.asks.ReplaceAllString(sentence, q.request)
+		}
+	}
+	return sentence
+}
+
+// fromNowOn are words without which a question asks for one answer.
+var fromNowOn = regexp.MustCompile(
+	`(?i)\b(?:always|never|from now on|in (?:the )?future|going forward|every time|by default|whenever|anymore|stop)\b` +
+		`|앞으로|항상|늘 |이제부터|지금부터|これから|今後|いつも|毎回|常に|以后|今后|从现在起`,
+)
+
+// politeQuestions are such questions, and the request in each.
+var politeQuestions = []struct {
+	asks    *regexp.Regexp
+	request string
+}{
+	{regexp.MustCompile(
+		`(?i)^(?:(?:and|also|ok|okay|hey|hi)[,!]? )?(?:please,? )?(?:could|can|would|will) you (?:please |kindly )?((?:always |never )?(?:answer|reply|respond|write|talk|speak|keep|use|stop|avoid|call|be|explain|format|skip|start|end|give)\b.*?)(?:,? please)? ?\?+$`,
+	), "$1"},
+	{regexp.MustCompile(`^(.+?)해 ?(?:주실 수 있(?:나요|어요|을까요)|줄 수 있(?:어|어요|니|나요|을까)|주시겠어요|주실래요|줄래요?) ?\?+$`), "${1}해 주세요"},
+	{regexp.MustCompile(`^(.+?)て(?:もらえ|くれ|いただけ)(?:ます|ません)か ?[?？。]*$`), "${1}てください"},
+	{regexp.MustCompile(`^(以后|今后|从现在起)，?(?:请)?(?:你|您)?(?:可以|能不能|可不可以|能)(.+?)吗? ?[?？]+$`), "$1$2"},
 }
 
 // mixedWords is how many words in Latin letters make a sentence one of two languages.
