@@ -70,9 +70,9 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
-real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
+real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server, and the console in Chromium; installs them, but for Node.js, Python 3, curl and chromium
 	folder=$$(internal/app/testdata/clients/install.sh); \
-		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
+		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run='TestRealClients|TestTheConsoleInABrowser' ./internal/app
 
 clients: clients-python clients-typescript ## the clients of other languages: their stubs from proto/, and packages in clients/*/dist
 

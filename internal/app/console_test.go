@@ -164,6 +164,28 @@ func TestTheConsoleWithoutAuthentication(t *testing.T) {
 			t.Error("a page has scripts or styles of its own")
 		}
 	})
+	t.Run("a link to a message shows it among its neighbours, in either order", func(t *testing.T) {
+		var all []*memoryv1.Message
+		for i := range 80 {
+			all = append(all, &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: fmt.Sprintf("Row %d of the vineyard.", i+1)})
+		}
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: ada, SessionId: "long", Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE, Messages: all}))(t)
+		newest := v.get(t, "/transcript", "user", ada, "session", "long", "at", "20").has(t, http.StatusOK, `id="m25"`, `id="m20"`, `id="m1"`)
+		newest.hasNot(t, `id="m26"`)
+		oldest := v.get(t, "/transcript", "user", ada, "session", "long", "at", "20", "order", "oldest").has(t, http.StatusOK, `id="m15"`, `id="m64"`)
+		oldest.hasNot(t, `id="m14"`, `id="m65"`)
+		more := regexp.MustCompile(`class="more"><a href="/console([^?]*)\?([^"]*)"`).FindStringSubmatch(html.UnescapeString(oldest.page))
+		if more == nil {
+			t.Fatal("there is no next page")
+		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, v.base+more[1]+"?"+more[2], nil))(t)
+		v.do(t, r).has(t, http.StatusOK, `id="m65"`, `id="m80"`).hasNot(t, `id="m64"`)
+		for _, at := range []string{"", "x", "-3", "0", "99999999999999999999"} {
+			v.get(t, "/transcript", "user", ada, "session", "long", "at", at).has(t, http.StatusOK, `id="m80"`).hasNot(t, `id="m30"`)
+		}
+		found := v.post(t, newest, "/search", "user", ada, "session", "long", "query", "vineyard 20")
+		found.has(t, http.StatusOK, `at=20&`, `#m20"`)
+	})
 	t.Run("the context explorer shows sections, reasons and what would be sent, beside a second profile", func(t *testing.T) {
 		from := v.get(t, "/context", "user", ada, "session", session)
 		v.post(t, from, "/context", "user", ada, "session", session, "query", "What may I eat?", "profile", "default", "beside", "chat", "budget", "900").
@@ -406,7 +428,7 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 	})
 	t.Run("a user's key shows that user alone", func(t *testing.T) {
 		v := visit(t, h)
-		v.login(t, ofAda.GetToken()).has(t, http.StatusOK, "ada").hasNot(t, ">bob<")
+		v.login(t, ofAda.GetToken()).has(t, http.StatusOK, "ada").hasNot(t, ">bob<", "/console/metrics")
 		v.get(t, "/transcript", "user", "ada", "session", "s1").has(t, http.StatusOK, "canary of ada")
 		for _, path := range []string{"/sessions", "/transcript", "/facts", "/summaries", "/context", "/jobs"} {
 			v.get(t, path, "user", "bob", "session", "s1").has(t, http.StatusNotFound).hasNot(t, "canary of bob")
@@ -420,7 +442,7 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 	})
 	t.Run("an operator's key shows the work without ids, and no memory", func(t *testing.T) {
 		v := visit(t, h)
-		v.login(t, key(memoryv1.KeyRole_KEY_ROLE_OPERATOR, "").GetToken()).has(t, http.StatusOK, "Jobs").hasNot(t, ">ada<")
+		v.login(t, key(memoryv1.KeyRole_KEY_ROLE_OPERATOR, "").GetToken()).has(t, http.StatusOK, "Jobs", "Metrics").hasNot(t, ">ada<", "/console/users")
 		for _, path := range []string{"/users", "/sessions", "/transcript", "/facts", "/summaries", "/context"} {
 			v.get(t, path, "user", "ada", "session", "s1").has(t, http.StatusForbidden).hasNot(t, "canary")
 		}

@@ -154,7 +154,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, show func(*visit
 	}
 	v.api = v.clientsWith(v.session.Token)
 	if r.Method == http.MethodPost && !c.sessions.isForm(v.session, r.PostFormValue("form")) {
-		v.showError(http.StatusForbidden, v.words.of("error.form"))
+		v.showError(http.StatusForbidden, errorData{Text: v.words.of("error.form"), Lang: v.words.Language})
 		return
 	}
 	if err := show(v); err != nil {
@@ -187,23 +187,35 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 // fail shows an error of the API. Who is not known is asked for a key.
 func (v *visit) fail(err error) {
 	st := status.Convert(err)
-	switch st.Code() {
-	case codes.Unauthenticated:
+	switch code := httpStatus(st.Code()); code {
+	case http.StatusUnauthorized:
 		v.redirect("login", url.Values{"next": {v.here()}})
-	case codes.PermissionDenied:
-		v.showError(http.StatusForbidden, st.Message())
-	case codes.NotFound:
-		v.showError(http.StatusNotFound, st.Message())
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
-		v.showError(http.StatusBadRequest, st.Message())
-	case codes.Aborted, codes.AlreadyExists:
-		v.showError(http.StatusConflict, st.Message())
-	case codes.ResourceExhausted:
-		v.showError(http.StatusTooManyRequests, st.Message())
-	case codes.Unavailable, codes.DeadlineExceeded:
-		v.showError(http.StatusServiceUnavailable, st.Message())
+	case http.StatusInternalServerError:
+		v.showError(code, errorData{Text: v.words.of("error.internal"), Lang: v.words.Language})
 	default:
-		v.showError(http.StatusInternalServerError, v.words.of("error.internal"))
+		v.showError(code, errorData{Text: st.Message(), Lang: languageOfAPI})
+	}
+}
+
+// httpStatus is the status of the page that shows an error of the API.
+func httpStatus(code codes.Code) int {
+	switch code { //nolint:exhaustive // the others are faults of the server
+	case codes.Unauthenticated:
+		return http.StatusUnauthorized
+	case codes.PermissionDenied:
+		return http.StatusForbidden
+	case codes.NotFound:
+		return http.StatusNotFound
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
+		return http.StatusBadRequest
+	case codes.Aborted, codes.AlreadyExists:
+		return http.StatusConflict
+	case codes.ResourceExhausted:
+		return http.StatusTooManyRequests
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
 	}
 }
 
@@ -253,6 +265,7 @@ type page struct {
 	Again     int    // after how many seconds the page is loaded again, because the reader asked for it; 0 for not
 	Done      string // what the form before did; "" for nothing
 	LoggedIn  bool
+	Places    []string // of the navigation that the reader may go to
 	Languages []string
 	Data      any
 	words     words
@@ -282,6 +295,9 @@ func (v *visit) showAs(code int, name string, p page) error {
 		p.Here = v.here()
 	}
 	p.LoggedIn, p.Languages = v.session.Token != "", v.Console.words.languages
+	if name != "login.html" {
+		p.Places = v.places()
+	}
 	if done := "done." + v.r.URL.Query().Get("done"); v.words.of(done) != done {
 		p.Done = v.words.of(done)
 	}
@@ -295,16 +311,39 @@ func (v *visit) showAs(code int, name string, p page) error {
 	return nil
 }
 
+// languageOfAPI is the language of the API's messages, which are for developers.
+const languageOfAPI = "en"
+
+// errorData is what went wrong, and the language of its text.
+type errorData struct {
+	Text, Lang string
+}
+
+// places are the pages of the main navigation that the reader may see.
+func (v *visit) places() (names []string) {
+	r := v.requestWith(v.session.Token)
+	for _, place := range []struct{ name, method string }{
+		{"users", memoryv1.UserService_ListUsers_FullMethodName},
+		{"jobs", memoryv1.WorkService_ListJobs_FullMethodName},
+		{"metrics", memoryv1.MaintenanceService_Verify_FullMethodName},
+	} {
+		if v.MayCall(r, place.method) == nil {
+			names = append(names, place.name)
+		}
+	}
+	return names
+}
+
 // showError shows what went wrong.
-func (v *visit) showError(code int, message string) {
-	err := v.showAs(code, "error.html", page{Title: v.words.of("error.title"), Data: message})
+func (v *visit) showError(code int, data errorData) {
+	err := v.showAs(code, "error.html", page{Title: v.words.of(fmt.Sprintf("error.%d", code)), Data: data})
 	if err != nil {
 		http.Error(v.w, "the page cannot be made", http.StatusInternalServerError)
 	}
 }
 
 func (v *visit) notFound() error {
-	v.showError(http.StatusNotFound, v.words.of("error.page"))
+	v.showError(http.StatusNotFound, errorData{Text: v.words.of("error.page"), Lang: v.words.Language})
 	return nil
 }
 

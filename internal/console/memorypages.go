@@ -1,6 +1,9 @@
 package console
 
 import (
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -56,6 +59,22 @@ type transcriptData struct {
 	*memoryv1.ListMessagesResponse
 	Of          *memoryv1.Session
 	OldestFirst bool
+	At          string // the seq of the message that a link leads to; "" for none
+}
+
+// rowsBefore is how many messages stand above the one that a link leads to.
+const rowsBefore = 5
+
+// from is the seq of the first row; 0 for where the order begins.
+func (d transcriptData) from() int64 {
+	at, err := strconv.ParseInt(d.At, 10, 64)
+	if err != nil || at < 1 || at > math.MaxInt32 {
+		return 0
+	}
+	if d.OldestFirst {
+		return max(at-rowsBefore, 0)
+	}
+	return at + rowsBefore
 }
 
 func (v *visit) showTranscript() error {
@@ -64,9 +83,10 @@ func (v *visit) showTranscript() error {
 	if err != nil {
 		return err
 	}
-	data := transcriptData{Of: of.GetSession(), OldestFirst: v.argument("order") == "oldest"}
+	data := transcriptData{Of: of.GetSession(), OldestFirst: v.argument("order") == "oldest", At: v.argument("at")}
 	data.ListMessagesResponse, err = v.api.memory.ListMessages(v.ctx(), &memoryv1.ListMessagesRequest{
 		UserId: p.User, SessionId: p.Session, PageSize: rowsOfTranscript, PageToken: v.argument("page"), NewestFirst: !data.OldestFirst,
+		FromSeq: data.from(),
 	})
 	if err != nil {
 		return err
@@ -225,6 +245,7 @@ type jobsData struct {
 	*memoryv1.ListJobsResponse
 	State  memoryv1.JobState // unspecified for all that is not done
 	States []memoryv1.JobState
+	Parked bool // whether some of the page are parked
 }
 
 func (v *visit) showJobs() error {
@@ -239,6 +260,7 @@ func (v *visit) showJobs() error {
 		return err
 	}
 	data.ListJobsResponse = reply
+	data.Parked = slices.ContainsFunc(reply.GetJobs(), func(j *memoryv1.Job) bool { return j.GetState() == memoryv1.JobState_JOB_STATE_PARKED })
 	p.Data = data
 	return v.show("jobs.html", p)
 }

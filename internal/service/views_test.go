@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,6 +149,23 @@ func TestTheLeastSignificanceHoldsBeforeTheNearestAreChosen(t *testing.T) {
 				t.Errorf("a search finds %d facts of 20", len(got.facts.Hits))
 			}
 		})
+	}
+}
+
+func TestTheLeastSignificanceHoldsBeforeAFullTextViewChoosesTheBest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.knowsAll(ada, crowd(10)...)
+	var asked []int
+	view := textFunc(func(_ context.Context, q store.TextSearch) ([]store.TextHit, error) {
+		if q.Space.View == memory.ViewFacts {
+			asked = append(asked, q.MinSignificance)
+		}
+		return nil, nil
+	})
+	r.ask(r.service(wiring{texts: view, least: 5}), "song")
+	if want := []int{5, 0}; !slices.Equal(asked, want) { // the context, and a search, which finds all
+		t.Errorf("the view is asked for a significance of %d, not %d", asked, want)
 	}
 }
 

@@ -394,6 +394,12 @@ func TestFeeder(t *testing.T) {
 		if got := v.vectorRows(firstVectors); got[pinned.ID] != 2 || got[facts[1].ID] != 1 {
 			t.Errorf("rows are of the revisions %v", got)
 		}
+		isPinned := func(r store.TextRow) bool {
+			return r.FactID == pinned.ID && r.Revision == 2 && r.Significance == memory.MaxSignificance
+		}
+		if !slices.ContainsFunc(v.texts.rows, isPinned) {
+			t.Error("the pinned fact's row does not pass every least significance")
+		}
 		moved := facts[1]
 		moved.Text = "lives in Porto"
 		v.change(bob, moved)

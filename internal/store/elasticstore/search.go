@@ -33,10 +33,10 @@ type searchBody struct {
 
 // query is one of its members. Field names are ours; values are written by encoding/json, whatever is in them.
 type query struct {
-	Bool  *boolean             `json:"bool,omitempty"`
-	Term  map[string]any       `json:"term,omitempty"`
-	Terms map[string]any       `json:"terms,omitempty"`
-	Range map[string]timeRange `json:"range,omitempty"`
+	Bool  *boolean               `json:"bool,omitempty"`
+	Term  map[string]any         `json:"term,omitempty"`
+	Terms map[string]any         `json:"terms,omitempty"`
+	Range map[string]numberRange `json:"range,omitempty"`
 }
 
 type boolean struct {
@@ -45,8 +45,8 @@ type boolean struct {
 	Minimum int     `json:"minimum_should_match,omitempty"`
 }
 
-// timeRange is in microseconds since 1970.
-type timeRange struct {
+// numberRange is a range of numbers. Those of times are microseconds since 1970.
+type numberRange struct {
 	From *int64 `json:"gte,omitempty"`
 	To   *int64 `json:"lt,omitempty"`
 }
@@ -144,6 +144,10 @@ func filters(q store.TextSearch) []query {
 	if q.Sessions != nil {
 		all = append(all, terms("session", q.Sessions))
 	}
+	if q.MinSignificance > 1 {
+		least := int64(q.MinSignificance)
+		all = append(all, query{Range: map[string]numberRange{"significance": {From: &least}}})
+	}
 	if q.Categories != nil {
 		all = append(all, terms("category", q.Categories))
 	}
@@ -151,7 +155,7 @@ func filters(q store.TextSearch) []query {
 		all = append(all, term("current", true))
 	}
 	if !q.From.IsZero() || !q.To.IsZero() {
-		all = append(all, query{Range: map[string]timeRange{"time": {From: micros(q.From), To: micros(q.To)}}})
+		all = append(all, query{Range: map[string]numberRange{"time": {From: micros(q.From), To: micros(q.To)}}})
 	}
 	return all
 }

@@ -65,6 +65,7 @@ func overlap(asked, held []string) int {
 // textPasses reports whether a row passes all filters of a search.
 func textPasses(q store.TextSearch, r store.TextRow) bool {
 	return (q.Sessions == nil || slices.Contains(q.Sessions, r.Place.Session)) &&
+		(q.MinSignificance <= 1 || r.Significance >= q.MinSignificance) &&
 		(q.Categories == nil || slices.Contains(q.Categories, r.Category)) &&
 		(!q.CurrentOnly || r.Current) &&
 		(q.From.IsZero() || !r.Time.Before(q.From)) &&
