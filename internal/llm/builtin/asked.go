@@ -22,6 +22,10 @@ type asking struct {
 	once     *regexp.Regexp                // marks a request for this answer alone; nil where nothing does
 	project  *regexp.Regexp                // statements about the project
 	rule     *regexp.Regexp                // what a rule of the project has; see promptinjection.IsProject
+
+	question  *regexp.Regexp // politely asks for something; nil where no question is read so
+	request   string         // what it asks for, by its groups
+	fromNowOn *regexp.Regexp // marks a question that asks for more than one answer
 }
 
 // The significance of what is asked for.
@@ -56,34 +60,12 @@ func asked(sentence string) (finding, bool) {
 // requestOf is what a question politely asks for from now on, such as "could you answer briefly from now on?"; any other sentence as it
 // is.
 func requestOf(sentence string) string {
-	if !fromNowOn.MatchString(sentence) {
-		return sentence
-	}
-	for _, q := range politeQuestions {
-		if q.asks.MatchString(sentence) {
-			return q.asks.ReplaceAllString(sentence, q.request)
+	for _, a := range [...]*asking{&englishAsking, &koreanAsking, &japaneseAsking, &chineseAsking} {
+		if a.question.MatchString(sentence) && a.fromNowOn.MatchString(sentence) {
+			return a.question.ReplaceAllString(sentence, a.request)
 		}
 	}
 	return sentence
-}
-
-// fromNowOn are words without which a question asks for one answer.
-var fromNowOn = regexp.MustCompile(
-	`(?i)\b(?:always|never|from now on|in (?:the )?future|going forward|every time|by default|whenever|anymore|stop)\b` +
-		`|앞으로|항상|늘 |이제부터|지금부터|これから|今後|いつも|毎回|常に|以后|今后|从现在起`,
-)
-
-// politeQuestions are such questions, and the request in each.
-var politeQuestions = []struct {
-	asks    *regexp.Regexp
-	request string
-}{
-	{regexp.MustCompile(
-		`(?i)^(?:(?:and|also|ok|okay|hey|hi)[,!]? )?(?:please,? )?(?:could|can|would|will) you (?:please |kindly )?((?:always |never )?(?:answer|reply|respond|write|talk|speak|keep|use|stop|avoid|call|be|explain|format|skip|start|end|give)\b.*?)(?:,? please)? ?\?+$`,
-	), "$1"},
-	{regexp.MustCompile(`^(.+?)해 ?(?:주실 수 있(?:나요|어요|을까요)|줄 수 있(?:어|어요|니|나요|을까)|주시겠어요|주실래요|줄래요?) ?\?+$`), "${1}해 주세요"},
-	{regexp.MustCompile(`^(.+?)て(?:もらえ|くれ|いただけ)(?:ます|ません)か ?[?？。]*$`), "${1}てください"},
-	{regexp.MustCompile(`^(以后|今后|从现在起)，?(?:请)?(?:你|您)?(?:可以|能不能|可不可以|能)(.+?)吗? ?[?？]+$`), "$1$2"},
 }
 
 // mixedWords is how many words in Latin letters make a sentence one of two languages.
@@ -240,6 +222,10 @@ var englishAsking = asking{
 	once:     enAsked.pattern("once"),
 	project:  enAsked.pattern("project"),
 	rule:     enAsked.pattern("rule"),
+
+	question:  enAsked.pattern("polite-question"),
+	request:   "$1",
+	fromNowOn: enAsked.pattern("from-now-on"),
 }
 
 // enStarts is how a statement in the first person begins, by how it does in the third.
@@ -289,6 +275,10 @@ var koreanAsking = asking{
 	once:     koAsked.pattern("once"),
 	project:  koAsked.pattern("project"),
 	rule:     koAsked.pattern("rule"),
+
+	question:  koAsked.pattern("polite-question"),
+	request:   "${1}해 주세요",
+	fromNowOn: koAsked.pattern("from-now-on"),
 }
 
 // koSpeaker is the speaker as a statement begins.
@@ -324,6 +314,10 @@ var japaneseAsking = asking{
 	once:     jaAsked.pattern("once"),
 	project:  jaAsked.pattern("project"),
 	rule:     jaAsked.pattern("rule"),
+
+	question:  jaAsked.pattern("polite-question"),
+	request:   "${1}てください",
+	fromNowOn: jaAsked.pattern("from-now-on"),
 }
 
 // jaSpeaker is the speaker as a statement begins.
@@ -339,6 +333,10 @@ var chineseAsking = asking{
 	once:     zhAsked.pattern("once"),
 	project:  zhAsked.pattern("project"),
 	rule:     zhAsked.pattern("rule"),
+
+	question:  zhAsked.pattern("polite-question"),
+	request:   "$1$2",
+	fromNowOn: zhAsked.pattern("from-now-on"),
 }
 
 // zhSpeaker is the speaker as a statement begins.
