@@ -412,6 +412,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Indexer:     a.indexer,
 		Embedding: func() memory.Embedding {
 			version, _ := a.embeddings.Active()
 			return version

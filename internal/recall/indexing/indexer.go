@@ -194,12 +194,11 @@ func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, er
 }
 
 func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.Rests) (more bool, err error) {
-	select {
-	case x.indexing <- struct{}{}:
-		defer func() { <-x.indexing }()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	done, err := x.alone(ctx)
+	if err != nil {
+		return false, err
 	}
+	defer done()
 	if err := x.retire(ctx, user); err != nil {
 		return false, err
 	}
@@ -217,12 +216,29 @@ func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.
 	if err != nil {
 		return false, err
 	}
+	gone, err := x.keep(ctx, w, without)
+	return gone || isFull(turns), err
+}
+
+// alone waits until nothing else is indexed. Nothing else is until done is called.
+func (x *Indexer) alone(ctx context.Context) (done func(), err error) {
+	select {
+	case x.indexing <- struct{}{}:
+		return func() { <-x.indexing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// keep stores a segment, and merges when segments have become many. It reports true where the life has ended: whoever came back under
+// the id may have turns of his own.
+func (x *Indexer) keep(ctx context.Context, w store.SegmentWrite, without []memory.Place) (gone bool, err error) {
 	err = x.parking.park(ctx, life{w.User, w.Scope}, without) // first: once the turns are marked as indexed nobody looks at them again
 	if err == nil {
 		err = x.put(ctx, w)
 	}
 	if memory.IsGone(err) {
-		return true, nil // whoever came back under the id may have turns of his own
+		return true, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("put segment: %w", err)
@@ -230,10 +246,90 @@ func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.
 	if w.Embedding == 0 && w.Messages > 0 {
 		x.turns.Wake()
 	}
-	if err := x.merge(ctx, user, turns[0].Scope); err != nil && !memory.IsGone(err) {
-		return isFull(turns), err
+	if err := x.merge(ctx, w.User, w.Scope); err != nil && !memory.IsGone(err) {
+		return false, err
 	}
-	return isFull(turns), nil
+	return false, nil
+}
+
+// IndexWith indexes pending turns of a session with vectors of the version that its caller has, so that none of them is made anew, and
+// returns how many it took. vector returns that of a message, in the order of the session; nil for none. Turns that other pending ones
+// of the user hide from a batch are left to Index, which has their vectors made.
+func (x *Indexer) IndexWith(
+	ctx context.Context, user memory.UserRef, session memory.SessionKey, version int,
+	vector func(context.Context, memory.Place) ([]int8, error),
+) (taken int64, err error) {
+	given := givenVectors{session: session, version: version, of: vector}
+	for more := true; more && err == nil; taken += given.taken {
+		given.taken = 0
+		more, err = x.indexWith(ctx, user, &given)
+	}
+	return taken, err
+}
+
+// indexWith indexes a batch. It reports false where it had no turn of the session.
+func (x *Indexer) indexWith(ctx context.Context, user memory.UserRef, given *givenVectors) (more bool, err error) {
+	done, err := x.alone(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	turns, err := x.store.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: maxBatch, MaxBytes: maxBatchBytes})
+	if memory.IsGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read pending turns: %w", err)
+	}
+	turns = slices.DeleteFunc(turns, func(t store.Turn) bool { return t.Session != given.session })
+	if len(turns) == 0 {
+		return false, nil
+	}
+	slices.SortFunc(turns, func(a, b store.Turn) int { return cmp.Compare(a.TurnNo, b.TurnNo) })
+	all, err := x.documents(ctx, turns, worker.NewRests(x.busy))
+	if err != nil {
+		return false, err
+	}
+	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
+	if w.Embedding, err = given.give(ctx, all.docs); err != nil {
+		return false, err
+	}
+	fill(&w, turns, all.docs)
+	gone, err := x.keep(ctx, w, all.without)
+	if gone || err != nil {
+		given.taken = 0
+	}
+	return !gone, err
+}
+
+// givenVectors are vectors of a session's messages that need not be made.
+type givenVectors struct {
+	session memory.SessionKey
+	version int
+	of      func(context.Context, memory.Place) ([]int8, error)
+	taken   int64
+}
+
+// give gives the documents their vectors, and returns the version that all of them have; 0 where some lack theirs.
+func (g *givenVectors) give(ctx context.Context, docs []rank.Doc) (version int, err error) {
+	version = g.version
+	for i := range docs {
+		d := &docs[i]
+		values, err := g.of(ctx, d.Place)
+		switch {
+		case err != nil:
+			return 0, err
+		case values != nil:
+			d.Vector = rank.Vector{Version: g.version, Values: slices.Clone(values)}
+			g.taken++
+		case d.Vector.Version != g.version:
+			d.Vector = rank.Vector{}
+			if len(d.Passages) > 0 {
+				version = 0
+			}
+		}
+	}
+	return version, nil
 }
 
 // isFull reports whether a batch was ended by its limits, so that turns are left. No turn is larger than half the
@@ -275,12 +371,11 @@ func (x *Indexer) Retry(ctx context.Context, user memory.UserRef, m memory.Place
 	if err != nil {
 		return fmt.Errorf("analyse a message again: %w", err)
 	}
-	select {
-	case x.indexing <- struct{}{}: // no segment is merged here meanwhile
-		defer func() { <-x.indexing }()
-	case <-ctx.Done():
-		return ctx.Err()
+	done, err := x.alone(ctx) // no segment is merged here meanwhile
+	if err != nil {
+		return err
 	}
+	defer done()
 	for range maxReplaces {
 		if changed, err := x.replace(ctx, user, doc); err != nil || !changed {
 			return err
@@ -351,26 +446,41 @@ func (x *Indexer) segment(
 	rests *worker.Rests,
 ) (store.SegmentWrite, []memory.Place, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
+	all, err := x.documents(ctx, turns, rests)
+	if err != nil {
+		return w, nil, err
+	}
+	docs, version := all.together()
+	w.Embedding = version
+	fill(&w, turns, docs)
+	return w, all.without, nil
+}
+
+// documents makes those of the turns' recallable messages.
+func (x *Indexer) documents(ctx context.Context, turns []store.Turn, rests *worker.Rests) (documents, error) {
 	var messages []memory.PlacedMessage
 	for _, t := range turns {
-		w.Turns = append(w.Turns, t.TurnRef)
 		for _, m := range t.Messages {
 			if m.Recallable() {
 				messages = append(messages, memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m})
 			}
 		}
 	}
-	w.Messages = len(messages)
-	if len(messages) == 0 {
-		return w, nil, nil
-	}
 	all, err := x.analyze(ctx, messages, rests)
 	if err != nil {
-		return w, nil, fmt.Errorf("analyse messages to be indexed: %w", err)
+		return documents{}, fmt.Errorf("analyse messages to be indexed: %w", err)
 	}
-	docs, version := all.together()
-	w.Embedding, w.Data = version, rank.EncodeSegment(docs)
-	return w, all.without, nil
+	return all, nil
+}
+
+// fill gives a segment its turns and their documents, of which there may be none.
+func fill(w *store.SegmentWrite, turns []store.Turn, docs []rank.Doc) {
+	for _, t := range turns {
+		w.Turns = append(w.Turns, t.TurnRef)
+	}
+	if w.Messages = len(docs); w.Messages > 0 {
+		w.Data = rank.EncodeSegment(docs)
+	}
 }
 
 // analyze makes the documents of messages, a few messages at a time.
