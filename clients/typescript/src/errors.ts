@@ -123,12 +123,22 @@ const classes = new Map<Code, new (message: string, details: ErrorDetails) => St
   [Code.Internal, Internal],
 ]);
 
+/** What the encoding says of a value that no type checker has seen, of a program in plain JavaScript. */
+const unencodable = /^serialize binary: cannot encode field (\S+) to binary: (.*)$/s;
+
 /** The error of this package for what a transport threw. */
 export function errorOf(thrown: unknown): StrataError {
   if (thrown instanceof StrataError) {
     return thrown;
   }
   const error = ConnectError.from(thrown);
+  const unsent = unencodable.exec(error.rawMessage);
+  if (unsent) {
+    const [, field = "", why = ""] = unsent;
+    const description = `its value is none of its type (${why}); those of an enum are in v1, such as v1.Render.OPENAI`;
+    const details = { code: Code.InvalidArgument, fields: [{ field: field.split(".").at(-1) ?? field, description }], cause: error };
+    return new InvalidArgument(`${field}: ${description}`, details);
+  }
   const info = error.findDetails(ErrorInfoSchema)[0];
   const bad = error.findDetails(BadRequestSchema)[0];
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;

@@ -73,6 +73,11 @@ for (const runtime of runtimes) {
       }
     });
 
+    test("a value of another type is refused by its field", async () => {
+      const call = runtime.client().buildContext(newUser(), "s", "x", { render: "openai" as never });
+      await assert.rejects(call, { name: "InvalidArgument", message: /memory\.v1\.BuildContextRequest\.render: .*v1\.Render\.OPENAI/ });
+    });
+
     test("what one session says is known in the next", async () => {
       const user = newUser();
       const memory = runtime.client();
