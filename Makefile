@@ -89,6 +89,7 @@ clients-typescript: ## the TypeScript client: its stubs from proto/, and a packa
 clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registries of packages
 	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
 	STRATA_BINARY=$(abspath $(BIN)/strata) clients/typescript/check.sh
+	STRATA_BINARY=$(abspath $(BIN)/strata) go test -C client/eino -count=1 ./...
 
 bench-clients: build clients-typescript ## what the clients add to a call of the raw stubs
 	cd clients/python && STRATA_BINARY=$(abspath $(BIN)/strata) PYTHONPATH=src "$$(./venv.sh)" bench.py
@@ -98,6 +99,7 @@ lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
+	cd client/eino && $(subst tools/,../../tools/,$(LINT)) run ./...
 
 REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @redocly/cli@2.77.0
 
@@ -314,8 +316,9 @@ release: ## binaries, archives, bills of materials and checksums of all systems,
 release-check: ## two builds of TARGETS (linux/amd64), the second elsewhere and without a cache, give equal bytes
 	@VERSION="$(VERSION)" tools/release.sh check
 
-vuln: ## known vulnerabilities in what the program calls; VULN=optional where their database cannot be had
+vuln: ## known vulnerabilities in what the program and the module for eino call; VULN=optional where their database cannot be had
 	@tools/vuln/check.sh
+	@tools/vuln/check.sh -C client/eino .
 
 clean: ## remove what was built
 	rm -rf $(BIN) dist

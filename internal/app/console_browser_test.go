@@ -58,7 +58,8 @@ func TestTheConsoleInABrowser(t *testing.T) {
 			UserId: "marieke", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(50 * time.Second),
 		}))(t)
 	}
-	record("kitchen", user("m1", "I am vegan, and I live in Ghent. "+scriptCanary), assistant("m2", "Noted: no meat, no milk, no eggs."),
+	record("script", user("m1", "A vegan cake, please. "+scriptCanary))
+	record("kitchen", user("m1", "I am vegan, and I live in Ghent."), assistant("m2", "Noted: no meat, no milk, no eggs."),
 		user("m3", "My daughter Noor is allergic to peanuts."), assistant("m4", "No peanuts for Noor."))
 	said = said.AddDate(0, 0, 7)
 	record("garden", user("m1", "We want to plant tomatoes and beans in April. My budget is 300 euros."),
@@ -181,9 +182,9 @@ func (saw browsed) check(t *testing.T) {
 	t.Run("clicks and keys do what they say", func(t *testing.T) {
 		for what, want := range map[string]string{
 			"login": "Log in", "afterKey": "Log in", "arrived": "/console/transcript", "first": "skip", "skipped": "main",
-			"hidden": "The message is hidden.", "shown": "The message is shown again.", "found": "vegan", "pinned": "The fact is pinned.",
+			"hidden": "The message is hidden.", "shown": "The message is shown again.", "still": "Assistant", "found": "vegan", "pinned": "The fact is pinned.",
 			"edited": "in May", "restored": "The fact is restored.", "built": "/ 600 tokens", "korean": "컨텍스트 탐색기", "left": "ko",
-			"after": "/console/login", "places": "Users", "among": "I am vegan", "evidence": "tomatoes and beans", "parked": "HTTP 401",
+			"after": "/console/login", "places": "Users", "among": "vegan", "evidence": "tomatoes and beans", "parked": "HTTP 401",
 			"retried": "The job is tried again.", "skippedJob": "The job is skipped.",
 		} {
 			if !strings.Contains(saw.Texts[what], want) {

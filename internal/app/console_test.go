@@ -368,6 +368,40 @@ func TestParkedJobsInTheConsole(t *testing.T) {
 		v.get(t, "/facts", "user", "ada").has(t, http.StatusOK).hasNot(t, "Lives in Rome")
 		v.get(t, "/jobs", "user", "ada", "state", "JOB_STATE_SKIPPED").has(t, http.StatusOK, "Extract facts")
 	})
+	t.Run("only whose role allows it sees the buttons", func(t *testing.T) {
+		model := llmtest.New(llmtest.Options{Chat: func(llmtest.Request) llmtest.Reply {
+			return llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{Message: "no such key"})
+		}})
+		t.Cleanup(model.Close)
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+			c.Auth, c.BootstrapKey, c.ChatBaseURL, c.ExtractionModel = config.AuthRequired, true, model.URL(), "scripted"
+		})
+		door, admin := grpcDoor{h.conn}, h.app.FirstKey()
+		must(door.call(h.ctx, "MemoryService/Record", admin, &memoryv1.RecordRequest{
+			UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("", "I live in Rome."), assistant("", "I see.")},
+		}))(t)
+		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		for _, c := range []struct {
+			role    memoryv1.KeyRole
+			user    string
+			buttons []string
+		}{
+			{memoryv1.KeyRole_KEY_ROLE_ADMIN, "", []string{"retryall", "retry", "skip"}},
+			{memoryv1.KeyRole_KEY_ROLE_OPERATOR, "", []string{"retryall"}},
+			{memoryv1.KeyRole_KEY_ROLE_AGENT, "", nil},
+			{memoryv1.KeyRole_KEY_ROLE_USER, "ada", nil},
+		} {
+			created := must(door.call(h.ctx, "KeyService/CreateKey", admin, &memoryv1.CreateKeyRequest{Role: c.role, UserId: c.user}))(t)
+			v := visit(t, h)
+			v.login(t, created[0].(*memoryv1.CreateKeyResponse).GetToken())
+			page := v.get(t, "/jobs").has(t, http.StatusOK, "HTTP 401")
+			for _, button := range []string{"retryall", "retry", "skip"} {
+				if shown := strings.Contains(page.page, `value="`+button+`"`); shown != slices.Contains(c.buttons, button) {
+					t.Errorf("%s, %s: %t", c.role, button, shown)
+				}
+			}
+		}
+	})
 	t.Run("a form without its token leaves it parked", func(t *testing.T) {
 		h, v, jobs := parked(t)
 		form := url.Values{"do": {"skip"}, "user": {"ada"}, "job": {field(t, jobs, "job")}}

@@ -28,6 +28,7 @@ func (c *Console) templateFuncs() template.FuncMap {
 		"score":          func(f float64) string { return strconv.FormatFloat(math.Round(f*1000)/1000, 'f', -1, 64) },
 		"parts":          shownParts,
 		"add64":          func(a, b int64) int64 { return a + b },
+		"jobOf":          func(job *memoryv1.Job, of jobsData) listedJob { return listedJob{job, of} },
 		"numbered":       func(number int, b built) numbered { return numbered{number, b} },
 	}
 }
@@ -77,10 +78,12 @@ func messageAddress(user, session string, seq int64) string {
 	if seq == 0 {
 		return address("transcript", with)
 	}
-	at := strconv.FormatInt(seq, 10)
-	with.Set("at", at)
-	return address("transcript", with) + "#m" + at
+	with.Set("at", strconv.FormatInt(seq, 10))
+	return address("transcript", with) + "#" + messagePart(seq)
 }
+
+// messagePart is the part of a transcript's page that is a message.
+func messagePart(seq int64) string { return "m" + strconv.FormatInt(seq, 10) }
 
 // numbered is a context with its number on the page, from 0.
 type numbered struct {

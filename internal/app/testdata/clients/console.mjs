@@ -73,7 +73,7 @@ async function ask() {
 
 async function lookAtAll(language) {
   for (const [name, ...more] of [
-    ["users"], ["sessions"], ["transcript", session], ["facts", ["past", "yes"]], ["summaries"], ["jobs", ["state", "JOB_STATE_APPLIED"]], ["nowhere"],
+    ["users"], ["sessions"], ["transcript", session], ["transcript", ["session", "script"]], ["facts", ["past", "yes"]], ["summaries"], ["jobs", ["state", "JOB_STATE_APPLIED"]], ["nowhere"],
   ]) {
     await open(name, user, ...more);
     await look(`${name}, ${language}`);
@@ -115,6 +115,7 @@ try {
   seen.texts.hidden = await text('[role="status"]');
   await click('button[value="show"]');
   seen.texts.shown = await text('[role="status"]');
+  seen.texts.still = await text(":target");
 
   await open("sessions", user);
   await page.type("#query", "vegan");
