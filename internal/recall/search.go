@@ -335,17 +335,17 @@ func (in Candidates) Places() []memory.Place {
 
 // Match puts hits and messages together, and counts the hits that the view should not have returned.
 func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, stale int) {
-	placed := make(map[memory.Place]memory.PlacedMessage, len(messages))
-	for _, m := range messages {
-		placed[m.Place] = m
+	placed := make(map[memory.Place]int, len(messages)) // their numbers: a message is large
+	for n := range messages {
+		placed[messages[n].Place] = n
 	}
 	all := in.isWhole(messages)
 	for i := range in.Hits {
 		h := &in.Hits[i]
-		m, ok := placed[h.Place]
+		n, ok := placed[h.Place]
 		switch {
-		case ok && (!h.OnlyViewed() || in.admits(m.Message)):
-			out = append(out, Confirmed{h.Placed(m.Message, in.Query.Terms), i, m})
+		case ok && (!h.OnlyViewed() || in.admits(messages[n].Message)):
+			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, messages[n]})
 		case h.OnlyViewed() && (ok || all):
 			stale++
 		}
