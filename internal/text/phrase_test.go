@@ -46,7 +46,7 @@ func TestAPhraseIsWhatIsWritten(t *testing.T) {
 		{"우유 주세요", "우유, 주세요!", "우유, 주세요"},
 		{"東京タワー", "昨日、東京タワーに行きました", "東京タワー"},
 		{"京都", "東京都に住む", "京都"}, // characters are units
-		{"東京", "東、京", ""},     // side by side
+		{"東京", "東、京", ""},      // side by side
 		{"リンゴ", "りんごを食べた", ""},
 		{"コーヒー", "ｺｰﾋｰを飲む", "ｺｰﾋｰ"}, // the same character in half width
 		{"我喜欢喝茶", "其实我喜欢喝茶。", "我喜欢喝茶"},
