@@ -24,6 +24,7 @@ type TranscriptSearch struct {
 	After      *TranscriptPosition // nil for the first page
 	Limit      int
 	MaxBytes   int // the page may end early once it holds so much content
+	Explain    bool
 }
 
 // TranscriptPosition is where a page ended.
@@ -268,6 +269,9 @@ func (w *walk) hit(m memory.PlacedMessage, c candidate) (MessageHit, bool) {
 		Place: m.Place, Role: m.Message.Role, CreateTime: m.Message.SaidTime(), Passage: span, Whole: whole, Score: float64(c.Count),
 		Retrievers: []rank.RetrieverScore{{Name: c.retriever, Rank: w.at.Hits + 1, Score: float64(c.Count)}},
 	}
+	if w.Explain {
+		h.Terms = termsIn(said, w.ask.Terms)
+	}
 	out := messageHit(m, h, 0, w.ask.Terms)
 	if !w.ask.Unmatched && len(out.Highlights) == 0 {
 		return MessageHit{}, false // a view has words of it that it does not say
@@ -275,6 +279,22 @@ func (w *walk) hit(m memory.PlacedMessage, c candidate) (MessageHit, bool) {
 	out.Highlights = joined(out.Highlights, within(span, found))
 	out.Message = Shown(m.Message, w.policies.SecretsOf(""))
 	return out, true
+}
+
+// termsIn are those of the terms that a message has, each of which counts 1.
+func termsIn(said string, terms []string) (out []rank.TermScore) {
+	has := map[string]bool{}
+	for _, p := range text.Passages(said) {
+		for _, t := range text.Terms(p.Of(said)) {
+			has[t] = true
+		}
+	}
+	for _, t := range terms {
+		if has[t] {
+			out = append(out, rank.TermScore{Term: t, WeightedTF: 1, IDF: 1, Score: 1})
+		}
+	}
+	return out
 }
 
 // phrasesIn returns where the phrases stand in what is said, in order; false where one does not.

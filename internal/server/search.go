@@ -99,7 +99,7 @@ func (s *memoryServer) searchTranscript(ctx context.Context, req *memoryv1.Searc
 	}
 	page, err := s.search.SearchTranscript(ctx, recall.TranscriptSearch{
 		User: p.User, Query: p.Query, Phrases: phrases, SessionIDs: p.SessionIDs, Roles: p.Roles, From: p.From, To: p.To,
-		After: after, Limit: p.Limit, MaxBytes: p.MaxBytes,
+		After: after, Limit: p.Limit, MaxBytes: p.MaxBytes, Explain: p.Explain,
 	})
 	if err != nil {
 		return nil, err
