@@ -70,9 +70,9 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
-real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server; installs them, but for Node.js, Python 3, curl and chromium
+real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server, and the console in Chromium; installs them, but for Node.js, Python 3, curl and chromium
 	folder=$$(internal/app/testdata/clients/install.sh); \
-		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run=TestRealClients ./internal/app
+		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run='TestRealClients|TestTheConsoleInABrowser' ./internal/app
 
 clients: clients-python clients-typescript ## the clients of other languages: their stubs from proto/, and packages in clients/*/dist
 
@@ -89,6 +89,7 @@ clients-typescript: ## the TypeScript client: its stubs from proto/, and a packa
 clients-test: build clients ## the tests of the clients and their adapters, with the frameworks, against the built server; they want the registries of packages
 	STRATA_BINARY=$(abspath $(BIN)/strata) clients/python/check.sh
 	STRATA_BINARY=$(abspath $(BIN)/strata) clients/typescript/check.sh
+	STRATA_BINARY=$(abspath $(BIN)/strata) go test -C client/eino -count=1 ./...
 
 bench-clients: build clients-typescript ## what the clients add to a call of the raw stubs
 	cd clients/python && STRATA_BINARY=$(abspath $(BIN)/strata) PYTHONPATH=src "$$(./venv.sh)" bench.py
@@ -98,6 +99,7 @@ lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
 	$(LINT) run ./...
 	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
+	cd client/eino && $(subst tools/,../../tools/,$(LINT)) run ./...
 
 REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @redocly/cli@2.77.0
 
@@ -112,7 +114,7 @@ generate: ## the Go code of proto/, into api/, the page of settings, the assembl
 	go run -C tools/gen ./openapi ../../proto/openapi.examples.yaml <api/openapi.yaml >api/openapi.new
 	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
-	go generate ./internal/dot
+	go generate ./internal/recall/dot
 	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
@@ -314,8 +316,9 @@ release: ## binaries, archives, bills of materials and checksums of all systems,
 release-check: ## two builds of TARGETS (linux/amd64), the second elsewhere and without a cache, give equal bytes
 	@VERSION="$(VERSION)" tools/release.sh check
 
-vuln: ## known vulnerabilities in what the program calls; VULN=optional where their database cannot be had
+vuln: ## known vulnerabilities in what the program and the module for eino call; VULN=optional where their database cannot be had
 	@tools/vuln/check.sh
+	@tools/vuln/check.sh -C client/eino .
 
 clean: ## remove what was built
 	rm -rf $(BIN) dist

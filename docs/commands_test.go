@@ -32,6 +32,9 @@ type block struct {
 // ranBeside are the commands that CI runs beside this test, as steps of their own or with it in them.
 var ranBeside = regexp.MustCompile(`(?m)^make (test|race|verify) .*\n`)
 
+// ownModule matches the command by which a page makes a module in a folder of that name, in which its programs in Go are.
+var ownModule = regexp.MustCompile(`(?m)^go mod init (\w+)$`)
+
 const (
 	notRun       = "<!-- not run: "
 	serveCommand = "bin/strata serve" // it runs until the page is through
@@ -156,7 +159,7 @@ func TestDiffsAreOfThePrograms(t *testing.T) {
 			if b.language != "diff" {
 				continue
 			}
-			at := slices.IndexFunc(all[i:], func(b block) bool { return b.language == "python" || b.language == "ts" })
+			at := slices.IndexFunc(all[i:], func(b block) bool { return b.language == "python" || b.language == "ts" || b.language == "go" })
 			if at < 0 {
 				t.Errorf("%s:%d: no program follows the diff", path, b.line)
 				continue
@@ -203,8 +206,12 @@ func follow(t *testing.T, repository, path string, models []string) {
 		case "sh":
 			command = ranBeside.ReplaceAllString(command, "")
 		case "go":
-			write(t, filepath.Join(repository, "docs-program", "main.go"), b.text)
-			command = "go run ./docs-program"
+			folder, prepare := "docs-program", ""
+			if module := ownModule.FindStringSubmatch(page); module != nil {
+				folder, prepare = module[1], "go mod tidy && "
+			}
+			write(t, filepath.Join(repository, folder, "main.go"), b.text)
+			command = "cd " + folder + " && " + prepare + "go run ."
 		case "python":
 			write(t, filepath.Join(repository, "agent.py"), b.text)
 			command = "python agent.py"

@@ -24,14 +24,15 @@ import (
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/console"
+	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/httpapi"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/server"
@@ -51,12 +52,13 @@ type Options struct {
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
-	// takes messages apart, and Failpoints is called at the named points of background work: for programs that measure, or see what
+	// takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of background work: for programs that measure, or see what
 	// a fault does. All are nil in the product, and Sweep is 0.
 	Wrap         func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors  func(store.VectorView) store.VectorView
 	WrapTexts    func(store.TextView) store.TextView
 	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
+	WrapEmbedder func(embed.Embedder) embed.Embedder
 	Failpoints   func(point string)
 	// Sweep is how often background work looks at all that waits; the work's own default when 0.
 	Sweep time.Duration
@@ -158,7 +160,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.newLimits(recorder, verifiers)
-	a.models = newModels(a.cfg, recorder, a.limits)
+	a.models = newModels(a.cfg, recorder, a.limits, o.WrapEmbedder)
 	a.limits.asks = a.models.own.asksForSummaries
 	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
@@ -410,6 +412,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		SearchIndex: searchIndex,
 		Facts:       facts,
 		FactVectors: a.embeddings,
+		Indexer:     a.indexer,
 		Embedding: func() memory.Embedding {
 			version, _ := a.embeddings.Active()
 			return version

@@ -153,6 +153,7 @@ func TestBadQueries(t *testing.T) {
 	first := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", PageSize: 1}))(t)
 	_, otherSession := h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s2", PageToken: first.GetNextPageToken()})
 	_, otherOrder := h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", NewestFirst: true, PageToken: first.GetNextPageToken()})
+	_, noSeq := h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", FromSeq: -1})
 	_, otherRPC := h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada", PageToken: first.GetNextPageToken()})
 	_, emptyQuery := h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada"})
 	_, noTime := h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "x", StartTime: timestamppb.New(epoch), EndTime: timestamppb.New(epoch)})
@@ -162,6 +163,7 @@ func TestBadQueries(t *testing.T) {
 		reason, field string
 	}{
 		"NaN as min_score":         {context(func(r *memoryv1.BuildContextRequest) { r.Overrides.MinScore = proto.Float64(math.NaN()) }), "FIELD_INVALID", "overrides.min_score"},
+		"a negative seq":           {noSeq, "FIELD_INVALID", "from_seq"},
 		"a negative budget":        {context(func(r *memoryv1.BuildContextRequest) { r.Overrides.BudgetTokens = proto.Int64(-1) }), "FIELD_INVALID", "overrides.budget_tokens"},
 		"a negative recent_n":      {context(func(r *memoryv1.BuildContextRequest) { r.Overrides.RecentN = proto.Int32(-1) }), "FIELD_INVALID", "overrides.recent_n"},
 		"a top_k beyond its limit": {context(func(r *memoryv1.BuildContextRequest) { r.Overrides.TopK = proto.Int32(201) }), "FIELD_INVALID", "overrides.top_k"},

@@ -164,6 +164,28 @@ func TestTheConsoleWithoutAuthentication(t *testing.T) {
 			t.Error("a page has scripts or styles of its own")
 		}
 	})
+	t.Run("a link to a message shows it among its neighbours, in either order", func(t *testing.T) {
+		var all []*memoryv1.Message
+		for i := range 80 {
+			all = append(all, &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: fmt.Sprintf("Row %d of the vineyard.", i+1)})
+		}
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: ada, SessionId: "long", Extract: memoryv1.ExtractMode_EXTRACT_MODE_NONE, Messages: all}))(t)
+		newest := v.get(t, "/transcript", "user", ada, "session", "long", "at", "20").has(t, http.StatusOK, `id="m25"`, `id="m20"`, `id="m1"`)
+		newest.hasNot(t, `id="m26"`)
+		oldest := v.get(t, "/transcript", "user", ada, "session", "long", "at", "20", "order", "oldest").has(t, http.StatusOK, `id="m15"`, `id="m64"`)
+		oldest.hasNot(t, `id="m14"`, `id="m65"`)
+		more := regexp.MustCompile(`class="more"><a href="/console([^?]*)\?([^"]*)"`).FindStringSubmatch(html.UnescapeString(oldest.page))
+		if more == nil {
+			t.Fatal("there is no next page")
+		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, v.base+more[1]+"?"+more[2], nil))(t)
+		v.do(t, r).has(t, http.StatusOK, `id="m65"`, `id="m80"`).hasNot(t, `id="m64"`)
+		for _, at := range []string{"", "x", "-3", "0", "99999999999999999999"} {
+			v.get(t, "/transcript", "user", ada, "session", "long", "at", at).has(t, http.StatusOK, `id="m80"`).hasNot(t, `id="m30"`)
+		}
+		found := v.post(t, newest, "/search", "user", ada, "session", "long", "query", "vineyard 20")
+		found.has(t, http.StatusOK, `at=20&`, `#m20"`)
+	})
 	t.Run("the context explorer shows sections, reasons and what would be sent, beside a second profile", func(t *testing.T) {
 		from := v.get(t, "/context", "user", ada, "session", session)
 		v.post(t, from, "/context", "user", ada, "session", session, "query", "What may I eat?", "profile", "default", "beside", "chat", "budget", "900").
@@ -346,6 +368,40 @@ func TestParkedJobsInTheConsole(t *testing.T) {
 		v.get(t, "/facts", "user", "ada").has(t, http.StatusOK).hasNot(t, "Lives in Rome")
 		v.get(t, "/jobs", "user", "ada", "state", "JOB_STATE_SKIPPED").has(t, http.StatusOK, "Extract facts")
 	})
+	t.Run("only whose role allows it sees the buttons", func(t *testing.T) {
+		model := llmtest.New(llmtest.Options{Chat: func(llmtest.Request) llmtest.Reply {
+			return llmtest.Fails(http.StatusUnauthorized, llmtest.Failure{Message: "no such key"})
+		}})
+		t.Cleanup(model.Close)
+		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
+			c.Auth, c.BootstrapKey, c.ChatBaseURL, c.ExtractionModel = config.AuthRequired, true, model.URL(), "scripted"
+		})
+		door, admin := grpcDoor{h.conn}, h.app.FirstKey()
+		must(door.call(h.ctx, "MemoryService/Record", admin, &memoryv1.RecordRequest{
+			UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("", "I live in Rome."), assistant("", "I see.")},
+		}))(t)
+		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		for _, c := range []struct {
+			role    memoryv1.KeyRole
+			user    string
+			buttons []string
+		}{
+			{memoryv1.KeyRole_KEY_ROLE_ADMIN, "", []string{"retryall", "retry", "skip"}},
+			{memoryv1.KeyRole_KEY_ROLE_OPERATOR, "", []string{"retryall"}},
+			{memoryv1.KeyRole_KEY_ROLE_AGENT, "", nil},
+			{memoryv1.KeyRole_KEY_ROLE_USER, "ada", nil},
+		} {
+			created := must(door.call(h.ctx, "KeyService/CreateKey", admin, &memoryv1.CreateKeyRequest{Role: c.role, UserId: c.user}))(t)
+			v := visit(t, h)
+			v.login(t, created[0].(*memoryv1.CreateKeyResponse).GetToken())
+			page := v.get(t, "/jobs").has(t, http.StatusOK, "HTTP 401")
+			for _, button := range []string{"retryall", "retry", "skip"} {
+				if shown := strings.Contains(page.page, `value="`+button+`"`); shown != slices.Contains(c.buttons, button) {
+					t.Errorf("%s, %s: %t", c.role, button, shown)
+				}
+			}
+		}
+	})
 	t.Run("a form without its token leaves it parked", func(t *testing.T) {
 		h, v, jobs := parked(t)
 		form := url.Values{"do": {"skip"}, "user": {"ada"}, "job": {field(t, jobs, "job")}}
@@ -406,7 +462,7 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 	})
 	t.Run("a user's key shows that user alone", func(t *testing.T) {
 		v := visit(t, h)
-		v.login(t, ofAda.GetToken()).has(t, http.StatusOK, "ada").hasNot(t, ">bob<")
+		v.login(t, ofAda.GetToken()).has(t, http.StatusOK, "ada").hasNot(t, ">bob<", "/console/metrics")
 		v.get(t, "/transcript", "user", "ada", "session", "s1").has(t, http.StatusOK, "canary of ada")
 		for _, path := range []string{"/sessions", "/transcript", "/facts", "/summaries", "/context", "/jobs"} {
 			v.get(t, path, "user", "bob", "session", "s1").has(t, http.StatusNotFound).hasNot(t, "canary of bob")
@@ -420,7 +476,7 @@ func TestTheConsoleBehindKeys(t *testing.T) {
 	})
 	t.Run("an operator's key shows the work without ids, and no memory", func(t *testing.T) {
 		v := visit(t, h)
-		v.login(t, key(memoryv1.KeyRole_KEY_ROLE_OPERATOR, "").GetToken()).has(t, http.StatusOK, "Jobs").hasNot(t, ">ada<")
+		v.login(t, key(memoryv1.KeyRole_KEY_ROLE_OPERATOR, "").GetToken()).has(t, http.StatusOK, "Jobs", "Metrics").hasNot(t, ">ada<", "/console/users")
 		for _, path := range []string{"/users", "/sessions", "/transcript", "/facts", "/summaries", "/context"} {
 			v.get(t, path, "user", "ada", "session", "s1").has(t, http.StatusForbidden).hasNot(t, "canary")
 		}

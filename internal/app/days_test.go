@@ -197,7 +197,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 		eventually(t, "the week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W09"}) })
 		return h
 	}
-	told := func(t *testing.T, h *harness) string {
+	shown := func(t *testing.T, h *harness) string {
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: "castle", Render: memoryv1.Render_RENDER_TEXT, Overrides: &memoryv1.ContextOverrides{
 			Sections: []*memoryv1.SectionSwitch{{Section: memoryv1.SectionKind_SECTION_KIND_PREVIOUS_SESSIONS}},
 		}})
@@ -209,7 +209,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 		}
 		return strings.Join(out, "")
 	}
-	t.Run("what another timezone moves to the next week is told by that one alone", func(t *testing.T) {
+	t.Run("what another timezone moves to the next week is in that one alone", func(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
 		h.setTimezone(t, "Asia/Seoul")
@@ -219,8 +219,8 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 		h.stop()
 		h = startOn(t, h.data, noChange)
 		eventually(t, "the next week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W10"}) })
-		if n := strings.Count(told(t, h), "castle"); n != 1 {
-			t.Errorf("told %d times: %q", n, told(t, h))
+		if n := strings.Count(shown(t, h), "castle"); n != 1 {
+			t.Errorf("shown %d times: %q", n, shown(t, h))
 		}
 		_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", Kind: week, Name: "2026-W09"})
 		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
@@ -228,21 +228,21 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 	t.Run("a week that tells of a hidden message stands in no context, and again when it is shown", func(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
-		before := told(t, h)
+		before := shown(t, h)
 		if !strings.Contains(before, "castle") {
-			t.Fatalf("told %q", before)
+			t.Fatalf("shown %q", before)
 		}
 		h.hide(t, "old", "castle", true)
-		if got := told(t, h); got != "" {
-			t.Errorf("hidden, told %q", got)
+		if got := shown(t, h); got != "" {
+			t.Errorf("hidden, shown %q", got)
 		}
 		h.hide(t, "old", "castle", false)
-		if got := told(t, h); got != before {
-			t.Errorf("shown again, told %q, want %q", got, before)
+		if got := shown(t, h); got != before {
+			t.Errorf("shown again, shown %q, want %q", got, before)
 		}
 		h.startAt(t, "old", 3)
-		if got := told(t, h); got != "" {
-			t.Errorf("before the start, told %q", got)
+		if got := shown(t, h); got != "" {
+			t.Errorf("before the start, shown %q", got)
 		}
 	})
 }

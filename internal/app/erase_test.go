@@ -299,8 +299,13 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 	t.Run("an erased user is in nothing at once, comes back at seq 1, and a repeated request_id leaves the new life", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
+		for _, key := range []string{"wish", "list"} {
+			must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
+				UserId: "ada", Namespace: []string{"notes"}, Key: key, ValueJson: `{"text": "A canoe"}`,
+			}}))(t)
+		}
 		extent := must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", ValidateOnly: true}))(t).GetExtent()
-		if extent.GetSessions() != 1 || extent.GetMessages() != 4 {
+		if extent.GetSessions() != 1 || extent.GetMessages() != 4 || extent.GetDocuments() != 2 {
 			t.Errorf("would take %v", extent)
 		}
 		req := &memoryv1.EraseUserRequest{UserId: "ada", RequestId: "r", Wait: longWait}

@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/views"
 )

@@ -13,13 +13,13 @@ import (
 	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
 	embedopenai "github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/embed/static"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/rerank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rerank"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
@@ -32,13 +32,15 @@ type models struct {
 	budget llm.Budget
 	own    *tenantModels
 	table  func() (*static.Embedder, error) // opened by the first call
+	wrap   func(embed.Embedder) embed.Embedder
 
 	mu      sync.Mutex
 	closers []func()
 }
 
-func newModels(cfg config.Config, meter *telemetry.Recorder, limits limiting) *models {
-	m := &models{cfg: cfg, meter: meter, budget: limits.budget, table: sync.OnceValues(static.Open)}
+// newModels makes them; wrap, nil in the product, stands before the client of an embedding endpoint.
+func newModels(cfg config.Config, meter *telemetry.Recorder, limits limiting, wrap func(embed.Embedder) embed.Embedder) *models {
+	m := &models{cfg: cfg, meter: meter, budget: limits.budget, table: sync.OnceValues(static.Open), wrap: wrap}
 	m.own = newTenantModels(cfg, limits.tenants, m.chatAt)
 	m.opened(m.own.close)
 	return m
@@ -166,7 +168,11 @@ const (
 
 // decorated puts what every embedding call goes through around an endpoint.
 func (m *models) decorated(remote *embedopenai.Embedder, dimension int) (embed.Embedder, error) {
-	metered := embed.Metered(embed.Checked(remote, dimension), m.meter, time.Now)
+	client := embed.Embedder(remote)
+	if m.wrap != nil {
+		client = m.wrap(client)
+	}
+	metered := embed.Metered(embed.Checked(client, dimension), m.meter, time.Now)
 	guarded := embed.Guarded(metered, llm.NewBreaker(llm.BreakerOptions{Delay: embedDelay, MaxDelay: embedMaxDelay}))
 	cached, err := embed.Cached(embed.Paid(embed.Batched(guarded), m.budget), vectorCache)
 	if err != nil {

@@ -17,11 +17,15 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/indexing"
+	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
 
 // panicCanary stands for a user's words in the value of a panic.
@@ -317,4 +321,120 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 		_, err := again.work().SkipJob(again.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: job.GetJobId()})
 		refused(t, err, codes.FailedPrecondition, "JOB_NOT_PARKED", "")
 	})
+}
+
+// panickyClient is the client of an embedding endpoint, which panics for texts with the canary while it is broken.
+type panickyClient struct {
+	embed.Embedder
+	broken *atomic.Bool
+}
+
+func (p panickyClient) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	for _, text := range texts {
+		if p.broken.Load() && strings.Contains(text, panicCanary) {
+			panic(text)
+		}
+	}
+	return p.Embedder.Embed(ctx, texts)
+}
+
+func TestAMessageForWhichTheClientOfAnEndpointPanics(t *testing.T) {
+	t.Parallel()
+	for _, set := range []storeSet{embedded, onMongoDB} {
+		t.Run("over "+string(set), func(t *testing.T) {
+			t.Parallel()
+			endpoint := newEmbedder(t)
+			broken := &atomic.Bool{}
+			broken.Store(true)
+			var corner backendtest.Backends
+			if set == onMongoDB {
+				corner = backendtest.Backends{MongoDB: backend.MongoDB(t), Name: newName(t)}
+				t.Cleanup(func() {
+					if err := corner.Drop(); err != nil {
+						t.Errorf("drop the database: %v", err)
+					}
+				})
+			}
+			o := app.Options{
+				WrapEmbedder: func(e embed.Embedder) embed.Embedder { return panickyClient{e, broken} },
+				LateWrites:   100 * time.Millisecond,
+			}
+			h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
+				c.EmbeddingBaseURL, c.EmbeddingModel, c.MetricsListen = endpoint.URL(), "scripted", "127.0.0.1:0"
+				if set == onMongoDB {
+					c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
+				}
+			})
+			aMessageWithoutItsVector(t, h, endpoint, broken)
+		})
+	}
+}
+
+// aMessageWithoutItsVector has a client panic for one of the messages each time, and sees what becomes of its job.
+func aMessageWithoutItsVector(t *testing.T, h *harness, endpoint *embedder, broken *atomic.Bool) {
+	t.Helper()
+	parked := memoryv1.JobState_JOB_STATE_PARKED
+	one := func(seq int64) *memoryv1.Job {
+		var job *memoryv1.Job
+		eventually(t, "a parked job", func() bool {
+			for _, j := range h.jobs(t, parked) {
+				if j.GetFromSeq() == seq {
+					job = j
+				}
+			}
+			return job != nil
+		})
+		if job.GetKind() != memoryv1.JobKind_JOB_KIND_INDEX || job.GetToSeq() != seq || job.GetReason() != "analysis_panic" {
+			t.Errorf("job %v", job)
+		}
+		return job
+	}
+	embeddedTexts := func(word string) (n int) {
+		for _, text := range endpoint.asked() {
+			if strings.Contains(text, word) {
+				n++
+			}
+		}
+		return n
+	}
+	h.record(t, "s", user("m1", "the night train to Vienna"), user("m2", "a ferry to Naxos "+panicCanary), user("m3", "a tram in Lisbon"))
+	job := one(2)
+	if embeddedTexts("Vienna") == 0 {
+		t.Error("the other messages were not embedded")
+	}
+
+	t.Run("is embedded by a retry, and no other message is", func(t *testing.T) {
+		broken.Store(false)
+		must(h.work().RetryJob(h.ctx, &memoryv1.RetryJobRequest{UserId: "ada", JobId: job.GetJobId()}))(t)
+		eventually(t, "the retried job", func() bool {
+			return slices.ContainsFunc(h.jobs(t, applied), func(j *memoryv1.Job) bool { return j.GetJobId() == job.GetJobId() })
+		})
+		asked := endpoint.asked()
+		if len(asked) != 1 || !strings.Contains(asked[0], "Naxos") {
+			t.Errorf("embedded %d texts", len(asked))
+		}
+	})
+	t.Run("stays without where a person skips its job", func(t *testing.T) {
+		broken.Store(true)
+		h.record(t, "s", user("m4", "a barge in Ghent "+panicCanary), user("m5", "a bridge in Porto"))
+		job := one(4)
+		skipped := must(h.work().SkipJob(h.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: job.GetJobId()}))(t).GetJob()
+		if skipped.GetState() != memoryv1.JobState_JOB_STATE_SKIPPED || len(h.jobs(t, parked)) != 0 {
+			t.Errorf("skipped %v, parked %v", skipped, h.jobs(t, parked))
+		}
+		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "Ghent"}))(t).GetHits()
+		if !slices.ContainsFunc(hits, func(hit *memoryv1.MessageHit) bool { return strings.Contains(hit.String(), "Ghent") }) {
+			t.Errorf("it is not found by its words: %v", hits)
+		}
+	})
+	t.Run("takes its job along when its session is erased", func(t *testing.T) {
+		h.record(t, "other", user("m6", "a canoe in Bled "+panicCanary), user("m7", "a bus in Graz"))
+		one(1)
+		must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "other"}))(t)
+		eventually(t, "no job of it", func() bool { return len(h.jobs(t, parked)) == 0 })
+	})
+	if n := h.sample(t, "strata_panics_total"); n < 3 {
+		t.Errorf("%v panics were counted", n)
+	}
+	h.quiet(t)
 }

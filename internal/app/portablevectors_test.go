@@ -196,12 +196,36 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 			return byMeaning(h.searchFacts(t, "afraid gulls"), "Is afraid of gulls.")
 		})
 	})
-	t.Run("into a user who is there they are left out, counted and made again", func(t *testing.T) {
+	t.Run("into a user who is there those of what is added serve, and none of them is embedded again", func(t *testing.T) {
+		must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "olga", Text: "Is afraid of gulls."}}))(t)
+		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "olga", SessionId: "s1", Messages: []*memoryv1.Message{user("o", "A whale sings.")}}))(t)
+		h.embedded(t, "olga", 0)
+		endpoint.asked()
+		got := must(h.merged(h.ctx, "olga", file, 1000, memoryv1.OnConflict_ON_CONFLICT_SKIP))(t)
+		left := int64(4 + 1) // the messages of the session that is there, and the fact in the words of another
+		if got.GetVectors() != n-left || got.GetLeftVectors() != left {
+			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
+		}
+		h.embedded(t, "olga", 1)
+		if asked := endpoint.asked(); len(asked) > 0 {
+			t.Errorf("the endpoint was asked for %q", asked)
+		}
+		eventually(t, "the fact by its meaning", func() bool {
+			r := must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "olga", Query: "keeps lighthouses"}))(t)
+			return byMeaning(r, "Keeps two lighthouses.")
+		})
+	})
+	t.Run("a copy under new ids has its vectors too", func(t *testing.T) {
+		endpoint.asked()
 		got := must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_NEW_IDS))(t)
-		if got.GetVectors() != 0 || got.GetLeftVectors() != n {
+		facts := int64(2) // in the words of others
+		if got.GetVectors() != n-facts || got.GetLeftVectors() != facts {
 			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
 		}
 		h.embedded(t, "ada", 2)
+		if asked := endpoint.asked(); len(asked) > 0 {
+			t.Errorf("the endpoint was asked for %q", asked)
+		}
 	})
 	t.Run("of another model they are left out and counted", func(t *testing.T) {
 		other := withSum(strings.Replace(file, `{"embedding":{"model":"scripted"`, `{"embedding":{"model":"another"`, 1))

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -150,6 +151,47 @@ func TestReplaceMessages(t *testing.T) {
 		must(h.ReplaceMessages(h.ctx, replacing("")))(t)
 		if left := h.transcript(t, "s"); len(h.visible(t).GetMessages()) != 0 || len(left) != 130-8 {
 			t.Errorf("%d are left", len(left))
+		}
+	})
+	t.Run("a list begins at a seq, in either order, and its pages go on from there", func(t *testing.T) {
+		t.Parallel()
+		h := start(t)
+		var all []*memoryv1.Message
+		for i := range 9 {
+			all = append(all, user(fmt.Sprint(i+1), fmt.Sprint("words ", i+1)))
+		}
+		h.record(t, "s", all...)
+		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", MessageIds: []string{"6"}}))(t)
+		for _, c := range []struct {
+			from   int64
+			newest bool
+			want   string
+		}{
+			{0, false, "12345789"},
+			{1, false, "12345789"},
+			{4, false, "45789"},
+			{6, false, "789"},
+			{9, false, "9"},
+			{10, false, ""},
+			{0, true, "98754321"},
+			{1, true, "1"},
+			{4, true, "4321"},
+			{6, true, "54321"},
+			{1 << 62, true, "98754321"},
+		} {
+			got := ""
+			for token := ""; ; {
+				page := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{
+					UserId: "ada", SessionId: "s", PageSize: 2, NewestFirst: c.newest, FromSeq: c.from, PageToken: token,
+				}))(t)
+				got += strings.Join(messageIDs(page.GetMessages()), "")
+				if token = page.GetNextPageToken(); token == "" {
+					break
+				}
+			}
+			if got != c.want {
+				t.Errorf("from %d, newest first %t: %q, want %q", c.from, c.newest, got, c.want)
+			}
 		}
 	})
 	t.Run("messages up to after_seq stay", func(t *testing.T) {

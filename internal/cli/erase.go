@@ -87,6 +87,9 @@ func extentText(x *memoryv1.ErasureExtent) string {
 	if x.GetSessions() > 0 {
 		text = counted(x.GetSessions(), "session") + ", " + text
 	}
+	if x.GetDocuments() > 0 {
+		text += ", " + counted(x.GetDocuments(), "document")
+	}
 	return text
 }
 

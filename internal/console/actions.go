@@ -20,15 +20,15 @@ func unknownAction() error {
 	return status.Error(codes.InvalidArgument, "do: names no action of this page")
 }
 
-// done leads back to where a form was, and says what was done.
-func (v *visit) done(next, what string) error {
+// done leads back to where a form was, to a part of that page where one is named, and says what was done.
+func (v *visit) done(next, what, part string) error {
 	to, err := url.Parse(safeNext(next))
 	if err != nil {
 		return status.Error(codes.InvalidArgument, "next: is no address")
 	}
 	with := to.Query()
 	with.Set("done", what)
-	v.redirectTo((&url.URL{Path: to.Path, RawQuery: with.Encode()}).String())
+	v.redirectTo((&url.URL{Path: to.Path, RawQuery: with.Encode(), Fragment: part}).String())
 	return nil
 }
 
@@ -51,7 +51,11 @@ func (v *visit) changeMessage() error {
 	if err != nil {
 		return err
 	}
-	return v.done(v.r.PostFormValue("next"), "message."+do)
+	part := ""
+	if seq, err := strconv.ParseUint(v.r.PostFormValue("seq"), 10, 63); err == nil && do != "delete" {
+		part = messagePart(int64(seq)) //nolint:gosec // of 63 bits
+	}
+	return v.done(v.r.PostFormValue("next"), "message."+do, part)
 }
 
 // changeFact edits, pins, restores or deletes a fact.
@@ -78,7 +82,7 @@ func (v *visit) changeFact() error {
 	if err != nil {
 		return err
 	}
-	return v.done(next, "fact."+do)
+	return v.done(next, "fact."+do, "")
 }
 
 // editFact writes what the form says. Where the fact was changed since the form was made it is refused.
@@ -130,7 +134,7 @@ func (v *visit) changeJob() error {
 	if err != nil {
 		return err
 	}
-	return v.done(v.r.PostFormValue("next"), "job."+do)
+	return v.done(v.r.PostFormValue("next"), "job."+do, "")
 }
 
 // retryParked retries the parked jobs of a user, of all users with "", a page of them at a call.

@@ -3,7 +3,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -18,8 +17,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
@@ -154,7 +151,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, show func(*visit
 	}
 	v.api = v.clientsWith(v.session.Token)
 	if r.Method == http.MethodPost && !c.sessions.isForm(v.session, r.PostFormValue("form")) {
-		v.showError(http.StatusForbidden, v.words.of("error.form"))
+		v.showError(http.StatusForbidden, errorData{Text: v.words.of("error.form"), Lang: v.words.Language})
 		return
 	}
 	if err := show(v); err != nil {
@@ -183,29 +180,6 @@ func (v *visit) requestWith(token string) *http.Request {
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
-
-// fail shows an error of the API. Who is not known is asked for a key.
-func (v *visit) fail(err error) {
-	st := status.Convert(err)
-	switch st.Code() {
-	case codes.Unauthenticated:
-		v.redirect("login", url.Values{"next": {v.here()}})
-	case codes.PermissionDenied:
-		v.showError(http.StatusForbidden, st.Message())
-	case codes.NotFound:
-		v.showError(http.StatusNotFound, st.Message())
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
-		v.showError(http.StatusBadRequest, st.Message())
-	case codes.Aborted, codes.AlreadyExists:
-		v.showError(http.StatusConflict, st.Message())
-	case codes.ResourceExhausted:
-		v.showError(http.StatusTooManyRequests, st.Message())
-	case codes.Unavailable, codes.DeadlineExceeded:
-		v.showError(http.StatusServiceUnavailable, st.Message())
-	default:
-		v.showError(http.StatusInternalServerError, v.words.of("error.internal"))
-	}
-}
 
 // here is the address to come back to after a login: of a form it is unknown, and what it changes is not done unasked.
 func (v *visit) here() string {
@@ -240,72 +214,6 @@ func (v *visit) redirectTo(address string) {
 // address of a page.
 func address(page string, with url.Values) string {
 	return (&url.URL{Path: Path + "/" + page, RawQuery: with.Encode()}).String()
-}
-
-// page is what every page's template is given.
-type page struct {
-	Title     string
-	Tab       string // of the navigation, "" for none
-	User      string // whose memory it is; "" for nobody's
-	Session   string
-	Here      string // the address to come back to
-	Form      string // what each form carries
-	Again     int    // after how many seconds the page is loaded again, because the reader asked for it; 0 for not
-	Done      string // what the form before did; "" for nothing
-	LoggedIn  bool
-	Languages []string
-	Data      any
-	words     words
-}
-
-// T is a text in the reader's language.
-func (p page) T(name string, args ...any) string { return p.words.of(name, args...) }
-
-// Name is the word for a value of the API.
-func (p page) Name(value fmt.Stringer) string { return p.words.of(value.String()) }
-
-// Lang is the reader's language.
-func (p page) Lang() string { return p.words.Language }
-
-// With is the data of a part of a page, with the page's words.
-func (p page) With(data any) page {
-	p.Data = data
-	return p
-}
-
-// show writes a page.
-func (v *visit) show(name string, p page) error { return v.showAs(http.StatusOK, name, p) }
-
-func (v *visit) showAs(code int, name string, p page) error {
-	p.words, p.Form = v.words, v.sessions.formToken(v.session)
-	if p.Here == "" {
-		p.Here = v.here()
-	}
-	p.LoggedIn, p.Languages = v.session.Token != "", v.Console.words.languages
-	if done := "done." + v.r.URL.Query().Get("done"); v.words.of(done) != done {
-		p.Done = v.words.of(done)
-	}
-	var out bytes.Buffer
-	if err := v.pages[name].ExecuteTemplate(&out, "layout.html", p); err != nil {
-		return fmt.Errorf("make the page %s: %w", name, err)
-	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(code)
-	_, _ = v.w.Write(out.Bytes())
-	return nil
-}
-
-// showError shows what went wrong.
-func (v *visit) showError(code int, message string) {
-	err := v.showAs(code, "error.html", page{Title: v.words.of("error.title"), Data: message})
-	if err != nil {
-		http.Error(v.w, "the page cannot be made", http.StatusInternalServerError)
-	}
-}
-
-func (v *visit) notFound() error {
-	v.showError(http.StatusNotFound, v.words.of("error.page"))
-	return nil
 }
 
 // parsePages reads the templates: each page with the layout and the parts.

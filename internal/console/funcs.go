@@ -18,15 +18,18 @@ import (
 // templateFuncs are what templates may call.
 func (c *Console) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"asset":    func(name string) string { return c.assets[name] },
-		"date":     shownDate,
-		"iso":      func(t *timestamppb.Timestamp) string { return t.AsTime().UTC().Format(time.RFC3339) },
-		"to":       linkTo,
-		"n":        grouped,
-		"score":    func(f float64) string { return strconv.FormatFloat(math.Round(f*1000)/1000, 'f', -1, 64) },
-		"parts":    shownParts,
-		"add64":    func(a, b int64) int64 { return a + b },
-		"numbered": func(number int, b built) numbered { return numbered{number, b} },
+		"asset":          func(name string) string { return c.assets[name] },
+		"date":           shownDate,
+		"iso":            func(t *timestamppb.Timestamp) string { return t.AsTime().UTC().Format(time.RFC3339) },
+		"to":             linkTo,
+		"amount":         amount,
+		"messageAddress": messageAddress,
+		"n":              grouped,
+		"score":          func(f float64) string { return strconv.FormatFloat(math.Round(f*1000)/1000, 'f', -1, 64) },
+		"parts":          shownParts,
+		"add64":          func(a, b int64) int64 { return a + b },
+		"jobOf":          func(job *memoryv1.Job, of jobsData) listedJob { return listedJob{job, of} },
+		"numbered":       func(number int, b built) numbered { return numbered{number, b} },
 	}
 }
 
@@ -60,6 +63,27 @@ func grouped(number any) string {
 	}
 	return digits
 }
+
+// amount is a measured number: whole ones grouped, others to the thousandth.
+func amount(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return grouped(int64(f))
+	}
+	return strconv.FormatFloat(math.Round(f*1000)/1000, 'f', -1, 64)
+}
+
+// messageAddress is where a message stands in its transcript: the transcript's first page for the seq 0.
+func messageAddress(user, session string, seq int64) string {
+	with := url.Values{"user": {user}, "session": {session}}
+	if seq == 0 {
+		return address("transcript", with)
+	}
+	with.Set("at", strconv.FormatInt(seq, 10))
+	return address("transcript", with) + "#" + messagePart(seq)
+}
+
+// messagePart is the part of a transcript's page that is a message.
+func messagePart(seq int64) string { return "m" + strconv.FormatInt(seq, 10) }
 
 // numbered is a context with its number on the page, from 0.
 type numbered struct {

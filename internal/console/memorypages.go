@@ -1,6 +1,8 @@
 package console
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -56,6 +58,22 @@ type transcriptData struct {
 	*memoryv1.ListMessagesResponse
 	Of          *memoryv1.Session
 	OldestFirst bool
+	At          string // the seq of the message that a link leads to; "" for none
+}
+
+// rowsBefore is how many messages stand above the one that a link leads to.
+const rowsBefore = 5
+
+// from is the seq of the first row; 0 for where the order begins.
+func (d transcriptData) from() int64 {
+	at, err := strconv.ParseInt(d.At, 10, 64)
+	if err != nil || at < 1 || at > math.MaxInt32 {
+		return 0
+	}
+	if d.OldestFirst {
+		return max(at-rowsBefore, 0)
+	}
+	return at + rowsBefore
 }
 
 func (v *visit) showTranscript() error {
@@ -64,9 +82,10 @@ func (v *visit) showTranscript() error {
 	if err != nil {
 		return err
 	}
-	data := transcriptData{Of: of.GetSession(), OldestFirst: v.argument("order") == "oldest"}
+	data := transcriptData{Of: of.GetSession(), OldestFirst: v.argument("order") == "oldest", At: v.argument("at")}
 	data.ListMessagesResponse, err = v.api.memory.ListMessages(v.ctx(), &memoryv1.ListMessagesRequest{
 		UserId: p.User, SessionId: p.Session, PageSize: rowsOfTranscript, PageToken: v.argument("page"), NewestFirst: !data.OldestFirst,
+		FromSeq: data.from(),
 	})
 	if err != nil {
 		return err
@@ -218,35 +237,4 @@ func categories() (all []memoryv1.Category) {
 // categoryOf is the category of that name; unspecified where there is none.
 func categoryOf(name string) memoryv1.Category {
 	return memoryv1.Category(memoryv1.Category_value[name])
-}
-
-// jobsData is a page of background work.
-type jobsData struct {
-	*memoryv1.ListJobsResponse
-	State  memoryv1.JobState // unspecified for all that is not done
-	States []memoryv1.JobState
-}
-
-func (v *visit) showJobs() error {
-	p := v.ofUser("jobs", "jobs.title")
-	data := jobsData{State: memoryv1.JobState(memoryv1.JobState_value[v.argument("state")]), States: jobStates()}
-	in := &memoryv1.ListJobsRequest{UserId: p.User, SessionId: p.Session, PageSize: rowsOfList, PageToken: v.argument("page")}
-	if data.State != 0 {
-		in.States = []memoryv1.JobState{data.State}
-	}
-	reply, err := v.api.work.ListJobs(v.ctx(), in)
-	if err != nil {
-		return err
-	}
-	data.ListJobsResponse = reply
-	p.Data = data
-	return v.show("jobs.html", p)
-}
-
-// jobStates are those that a reader may ask for.
-func jobStates() []memoryv1.JobState {
-	return []memoryv1.JobState{
-		memoryv1.JobState_JOB_STATE_PARKED, memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_ANSWERED,
-		memoryv1.JobState_JOB_STATE_APPLIED, memoryv1.JobState_JOB_STATE_SKIPPED,
-	}
 }

@@ -41,7 +41,7 @@ type metricsData struct {
 type callRow struct {
 	Method        string
 	Calls, Failed uint64
-	Half, Most    string // the times within which half, and 99 of 100, were answered
+	Half, Most    string // the times within which half, and 99 of 100, ended
 	Bars          []timeBar
 	Width         int
 }

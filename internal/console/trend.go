@@ -101,6 +101,7 @@ type curve struct {
 	Usual, Worst      []string
 	LastUsual, Usuals string // the last value, and the greatest
 	LastWorst, Worsts string
+	Top               string // the value at the top of the picture
 }
 
 // curvesOf are calls and failures each second, and what half and 99 of 100 calls took; none of fewer than two notes.
@@ -147,7 +148,7 @@ func newCurve(name string, usual, worst []step, text func(float64) string) curve
 	return curve{
 		Name: name, Usual: polylines(usual, top), Worst: polylines(worst, top),
 		LastUsual: text(usual[len(usual)-1].value), Usuals: text(greatest(usual)),
-		LastWorst: text(worst[len(worst)-1].value), Worsts: text(greatest(worst)),
+		LastWorst: text(worst[len(worst)-1].value), Worsts: text(greatest(worst)), Top: text(top),
 	}
 }
 

@@ -35,11 +35,11 @@ func TestTheCurvesOfTheLastMinutes(t *testing.T) {
 		want := []curve{
 			{
 				Name: "metrics.rate", Usual: []string{"570,1 580,1 580,79 590,79 590,40 600,40"}, Worst: []string{"570,79 580,79 580,79 590,79 590,56 600,56"},
-				LastUsual: "5.0", Usuals: "10.0", LastWorst: "3.0", Worsts: "3.0",
+				LastUsual: "5.0", Usuals: "10.0", LastWorst: "3.0", Worsts: "3.0", Top: "10.0",
 			},
 			{
 				Name: "metrics.took", Usual: []string{"570,79 580,79", "590,79 600,79"}, Worst: []string{"570,1 580,1", "590,79 600,79"},
-				LastUsual: "≤ 1ms", Usuals: "≤ 1ms", LastWorst: "≤ 1ms", Worsts: "> 1s",
+				LastUsual: "≤ 1ms", Usuals: "≤ 1ms", LastWorst: "≤ 1ms", Worsts: "> 1s", Top: "> 1s",
 			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

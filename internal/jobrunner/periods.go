@@ -51,12 +51,16 @@ func (r *periodRun) run(ctx context.Context, ref memory.UserRef) (outcome, error
 	return r.deferUser(ctx, user, found, next)
 }
 
-// deferUser defers the user. A leaf that is stored meanwhile, and a change of the timezone or of what is hidden, sets a
-// time that the deferral then overwrites, so everything is looked at once more after it.
+// deferUser defers the user. A leaf that is stored meanwhile, and a change of the timezone or of what is hidden, sets a time
+// that the deferral must not overwrite. So everything is looked at once more after a time is set that is later than any of
+// theirs, and the deferral changes nothing but that time. Should the server end between the two, the next sweep finds a time
+// that only a clock that was ahead can have set, and looks at the user at once.
 func (r *periodRun) deferUser(ctx context.Context, user memory.User, found periods, next time.Time) (outcome, error) {
+	seen := r.journal.now().Add(2 * store.LongestPeriodsLook)
 	next = r.journal.latest(next, store.LongestPeriodsLook)
-	if err := r.journal.o.Store.DeferPeriods(context.WithoutCancel(ctx), user.Ref, user.Scope, next); err != nil {
-		return outcome{}, fmt.Errorf("set when weeks and months are looked at again: %w", err)
+	deferral := store.PeriodsDeferral{User: user.Ref, Scope: user.Scope, Until: seen}
+	if err := r.journal.o.Store.DeferPeriods(ctx, deferral); err != nil {
+		return outcome{}, fmt.Errorf("mark a user whose weeks and months are looked at: %w", err)
 	}
 	user, err := r.journal.o.Store.User(ctx, user.Ref) // the timezone may have changed too
 	if err != nil {
@@ -66,8 +70,14 @@ func (r *periodRun) deferUser(ctx context.Context, user memory.User, found perio
 	if err != nil {
 		return outcome{}, err
 	}
-	changed := len(now.plans) != len(found.plans) || !now.next.Equal(found.next)
-	return outcome{again: changed, next: next}, nil
+	if len(now.plans) != len(found.plans) || !now.next.Equal(found.next) {
+		return outcome{again: true}, nil
+	}
+	deferral.Seen, deferral.Until = seen, next
+	if err := r.journal.o.Store.DeferPeriods(ctx, deferral); err != nil {
+		return outcome{}, fmt.Errorf("set when weeks and months are looked at again: %w", err)
+	}
+	return outcome{next: next}, nil
 }
 
 // due reads a user's summaries and plans weeks and months.

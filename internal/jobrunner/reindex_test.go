@@ -3,9 +3,11 @@ package jobrunner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -31,7 +33,7 @@ func TestAMessageThatCouldNotBeIndexed(t *testing.T) {
 		if got := r.job(job); got.State != memory.JobParked || got.Reason != store.ReasonAnalysis || got.Attempts != 2 || len(tried) != 1 {
 			t.Errorf("job %+v after %d tries", got, len(tried))
 		}
-		results := []error{errors.New("the store is busy"), nil}
+		results := []error{errors.New("the store is busy"), &llm.Error{Class: llm.ClassTransient, Err: errors.New("refused")}, nil}
 		result = func() error {
 			err := results[0]
 			results = results[1:]
@@ -42,8 +44,21 @@ func TestAMessageThatCouldNotBeIndexed(t *testing.T) {
 		}
 		r.runner.Nudge(ref)
 		pass(time.Hour)
-		if got := r.job(job); got.State != memory.JobApplied || len(tried) != 3 {
+		if got := r.job(job); got.State != memory.JobApplied || len(tried) != 4 {
 			t.Errorf("job %+v after %d tries", got, len(tried))
+		}
+	})
+	inBubble(t, "is parked for the next start where its endpoint stays away", func(t *testing.T, r *rig) {
+		ref := ada.Session("s")
+		r.say(ref, memory.RoleUser, "a poisoned apple")
+		job := r.parkIndex(ref)
+		r.options.Reindex = func(context.Context, memory.UserRef, memory.PlacedMessage) error {
+			return fmt.Errorf("embed: %w", &llm.Error{Class: llm.ClassTransient, Err: errors.New("refused")})
+		}
+		r.start()
+		pass(6 * time.Hour)
+		if got := r.job(job); got.State != memory.JobParked || got.Reason != store.ReasonAnalysis {
+			t.Errorf("job %+v", got)
 		}
 	})
 	inBubble(t, "is tried no more once it was erased", func(t *testing.T, r *rig) {

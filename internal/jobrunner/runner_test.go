@@ -674,6 +674,31 @@ func (b *brokenFacts) ApplyFacts(ctx context.Context, w store.FactWrite) (int64,
 	return b.Store.ApplyFacts(ctx, w)
 }
 
+// dyingAtDeferral is the store of a process that dies after a deferral of a user, with the writes that come before it.
+type dyingAtDeferral struct {
+	*sqlitestore.Store
+	before func() // what another process writes just before that deferral; nil for one that does not die
+	left   int    // deferrals before it
+	dead   bool
+}
+
+func (d *dyingAtDeferral) DeferPeriods(ctx context.Context, deferral store.PeriodsDeferral) error {
+	dies := d.before != nil && d.left == 0
+	if d.left--; dies {
+		d.before()
+	}
+	err := d.Store.DeferPeriods(ctx, deferral)
+	d.dead = d.dead || dies
+	return err
+}
+
+func (d *dyingAtDeferral) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+	if d.dead {
+		return memory.User{}, errors.New("scripted")
+	}
+	return d.Store.User(ctx, ref)
+}
+
 func TestPeriods(t *testing.T) {
 	ref := ada.Session("s")
 	inBubble(t, "a week is summarised when it is over in the user's timezone, again for late messages, and then its month", func(t *testing.T, r *rig) {
@@ -830,6 +855,30 @@ func TestPeriodsAreMadeAnew(t *testing.T) {
 			t.Errorf("weeks in Seoul: %q", got)
 		}
 	})
+	for n := range 2 {
+		promise := fmt.Sprintf("a timezone is not forgotten that is set before write %d of putting the user off, after which the process dies", n+1)
+		inBubble(t, promise, func(t *testing.T, r *rig) {
+			dying := &dyingAtDeferral{Store: r.store}
+			r.options.Store, r.options.Sweep = dying, 20*time.Minute
+			r.start()
+			setTimezone(r, "America/Los_Angeles")
+			r.late(ada.Session("two"), "We sailed to the second island.", sunday)
+			pass(2 * time.Hour)
+			r.late(ada.Session("one"), "We sailed to the first island.", sunday.AddDate(0, 0, -2))
+			dying.left = n
+			dying.before = func() { setTimezone(r, "Asia/Seoul") }
+			pass(2 * time.Hour)
+			if !dying.dead {
+				t.Fatal("the process did not die")
+			}
+			*dying = dyingAtDeferral{Store: r.store}
+			r.restart()
+			pass(2 * time.Hour)
+			if got := names(r); !slices.Equal(got, []string{"1999-W46 g1 1", "1999-W45 g3 1"}) {
+				t.Errorf("weeks in Seoul: %q", got)
+			}
+		})
+	}
 	inBubble(t, "a week is made anew without a leaf that tells of a hidden message, and with it when the message is shown again", func(t *testing.T, r *rig) {
 		r.options.Sweep = 20 * time.Minute
 		r.start()

@@ -3,9 +3,11 @@ package jobrunner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -172,10 +174,24 @@ func (r *sessionRun) reindex(ctx context.Context, job memory.Job) error {
 		r.journal.logError(ctx, "analyse a message that cannot be indexed", err)
 		return r.journal.park(context.WithoutCancel(ctx), job, failure{reason: store.ReasonAnalysis})
 	}
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		return r.reindexLater(ctx, job, failed)
+	}
 	if err != nil {
 		return fmt.Errorf("index a message again: %w", err)
 	}
 	return r.journal.finish(ctx, job, outcomeReindexed)
+}
+
+// reindexLater has a message tried again whose embedding endpoint gave no vector. After the last try it is parked as one that cannot be
+// indexed, which the next start tries again.
+func (r *sessionRun) reindexLater(ctx context.Context, job memory.Job, failed *llm.Error) error {
+	f := failure{reason: string(failed.Class), remedy: later, wait: failed.RetryAfter}
+	gaveUp, err := r.journal.fail(ctx, job, f, 0)
+	if !gaveUp {
+		return err
+	}
+	return r.journal.park(context.WithoutCancel(ctx), job, failure{reason: store.ReasonAnalysis})
 }
 
 // asAsked is an answered job as if it had no answer where that was given to another prompt than the one of now: it is asked

@@ -139,12 +139,40 @@ func AnyOf(list List) string { return strings.Join(AllLines(list), "|") }
 var wordsOfList = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([a-z][a-z-]*)\}`) })
 
 // Pattern is the source of a regular expression that matches what any Line of a list does. In a line {verbs} stands for the words
-// of the list verbs of the same file, which are expressions themselves.
+// of the list verbs of the same file, which are expressions themselves and may name other lists.
 func (l Language) Pattern(list List) string {
 	file, _, _ := strings.Cut(string(list), "/")
-	return wordsOfList().ReplaceAllStringFunc(strings.Join(l.Lines(list), "|"), func(name string) string {
-		words := Blanks(l.Words(List(file + "/" + strings.Trim(name, "{}"))))
-		return "(?:" + strings.Join(words, "|") + ")"
+	return l.filled(file, strings.Join(l.Lines(list), "|"), map[string]string{})
+}
+
+// Entry is one of a list of expressions of which each is about something else.
+type Entry struct {
+	Head    string // what it is about: the line with * that begins it
+	Pattern string // the source, as Language.Pattern has it
+}
+
+// Entries returns the entries of a list, each begun by a line with *, in order; none where the language does not have the list.
+func (l Language) Entries(list List) []Entry {
+	file, _, _ := strings.Cut(string(list), "/")
+	var out []Entry
+	words := map[string]string{}
+	for block := range strings.SplitSeq("\n"+strings.Join(l.Lines(list), "\n"), "\n*") {
+		head, lines, _ := strings.Cut(block, "\n")
+		if lines != "" {
+			out = append(out, Entry{strings.TrimSpace(head), l.filled(file, strings.ReplaceAll(lines, "\n", "|"), words)})
+		}
+	}
+	return out
+}
+
+// filled is an expression with the words of the lists that it names, which it keeps for the next one.
+func (l Language) filled(file, pattern string, words map[string]string) string {
+	return wordsOfList().ReplaceAllStringFunc(pattern, func(name string) string {
+		if _, known := words[name]; !known {
+			alternatives := strings.Join(Blanks(l.Words(List(file+"/"+strings.Trim(name, "{}")))), "|")
+			words[name] = "(?:" + l.filled(file, alternatives, words) + ")"
+		}
+		return words[name]
 	})
 }
 

@@ -3,6 +3,7 @@ package languagedata_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/languagedata"
@@ -72,6 +73,39 @@ func TestAParticleIsTakenOffAWord(t *testing.T) {
 	}
 	t.Run("as many characters as must stay do", func(t *testing.T) {
 		if got := particles.Off("나는", 2); got != "나는" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestTheEntriesOfAList(t *testing.T) {
+	var heads []string
+	for _, e := range languagedata.Japanese.Entries(languagedata.Clauses + "/properties") {
+		heads = append(heads, e.Head)
+	}
+	if want := []string{"name", "name", "home_city", "employer"}; len(heads) < len(want) || !slices.Equal(heads[:len(want)], want) {
+		t.Errorf("got %q", heads)
+	}
+	t.Run("an expression that goes on in the next line is one", func(t *testing.T) {
+		for _, e := range languagedata.Japanese.Entries(languagedata.Clauses + "/properties") {
+			if _, err := regexp.Compile(e.Pattern); err != nil || strings.Contains(e.Pattern, "\n") {
+				t.Errorf("%s: %q", e.Head, e.Pattern)
+			}
+		}
+	})
+	t.Run("a list named in a list that is named is filled too", func(t *testing.T) {
+		re := regexp.MustCompile(languagedata.Korean.Pattern(languagedata.Facts + "/dated"))
+		if !re.MatchString("그래서 작년에 ") || re.MatchString("작년에 갔다") {
+			t.Errorf("%s", re)
+		}
+		for _, e := range languagedata.Korean.Entries(languagedata.Facts + "/inversions") {
+			if strings.Contains(e.Pattern, "{done}") || strings.Contains(e.Pattern, "{let-go}") {
+				t.Errorf("%s: %s", e.Head, e.Pattern)
+			}
+		}
+	})
+	t.Run("a language that does not have the list has no entries", func(t *testing.T) {
+		if got := languagedata.Spanish.Entries(languagedata.Facts + "/rules"); len(got) != 0 {
 			t.Errorf("got %q", got)
 		}
 	})

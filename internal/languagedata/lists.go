@@ -101,6 +101,13 @@ const (
 	Disclosure = "disclosure"
 )
 
+// The files of what is learnt without a model: a list for each expression of package llm/builtin, and others whose words these name.
+const (
+	Facts   = "facts"   // what people say about themselves
+	Clauses = "clauses" // clauses that are worth keeping, and how they are written in the third person
+	Asked   = "asked"   // how people ask for something to be kept
+)
+
 // Cues is the file of what a clause has whatever the language: a list for each cue of package factclassifier.
 const Cues = "cues"
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/documents"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -243,7 +243,7 @@ func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQu
 		return nil, nil, err
 	}
 	hits, late := s.factTexts.search(ctx, store.TextSearch{
-		Scope: at.scope, Terms: q.Terms, Categories: q.Categories, CurrentOnly: true,
+		Scope: at.scope, Terms: q.Terms, MinSignificance: q.MinSignificance, Categories: q.Categories, CurrentOnly: true,
 	})
 	var matches []rank.FactMatch
 	seen := map[string]bool{}

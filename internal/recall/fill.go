@@ -2,7 +2,7 @@ package recall
 
 import (
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // Fill returns messages that may fill a context: what rank.Index.Fill finds in the user's index as the last search left it, none

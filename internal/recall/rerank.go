@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/breaker"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/text"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -99,7 +99,7 @@ func New(o Options) *Searcher {
 type SearchParams struct {
 	User       memory.UserRef
 	Query      string
-	SessionIDs []string // only these; nil for all
+	SessionIDs []string      // only these; nil for all
 	Roles      []memory.Role // only these; nil for all
 	From, To   time.Time
 	AsOf       time.Time // that relative times of the query count from; zero for now

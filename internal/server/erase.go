@@ -120,6 +120,7 @@ func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, 
 		}
 		return nil, &memoryv1.ErasureExtent{
 			Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts, Summaries: extent.Summaries,
+			Documents: extent.Documents,
 		}, nil
 	}
 	job, err := s.Erase(ctx, erase)

@@ -17,6 +17,7 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
 		NewestFirst: req.GetNewestFirst(), WithOriginal: req.GetIncludeOriginal(), MaxBytes: maxReplyBytes,
 	}
+	from := between(c, "from_seq", req.GetFromSeq(), 0, 1<<62)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -24,9 +25,14 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	if err != nil {
 		return nil, err
 	}
-	if q.NewestFirst {
+	switch {
+	case q.NewestFirst && last == 0 && from > 0:
+		q.Before = from + 1
+	case q.NewestFirst:
 		q.Before = last
-	} else {
+	case last == 0:
+		q.After = max(from-1, 0)
+	default:
 		q.After = last
 	}
 	page, err := s.sessions.Messages(ctx, service.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})

@@ -54,6 +54,7 @@ type eraseStore interface {
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
 	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
 	LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error)
+	DocumentHeads(ctx context.Context, user memory.UserRef, now time.Time) (store.DocumentHeads, error)
 }
 
 func newEraser(o Options) *Eraser {
@@ -468,7 +469,7 @@ func (c *chosenMessages) chosen() ([]bool, error) {
 
 // Extent is what an erasure would take away.
 type Extent struct {
-	Sessions, Messages, Facts, Summaries int64
+	Sessions, Messages, Facts, Summaries, Documents int64
 }
 
 // Extent returns what an erasure would take away, and erases nothing.
@@ -527,6 +528,11 @@ func (s *Eraser) extentOfUser(ctx context.Context, user memory.UserRef) (out Ext
 		last := page[len(page)-1]
 		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
 	}
+	documents, err := s.store.DocumentHeads(ctx, user, s.now.stored())
+	if err != nil {
+		return out, fmt.Errorf("count documents: %w", err)
+	}
+	out.Documents = int64(len(documents.Heads))
 	out.Facts, err = s.factsOf(ctx, user, memory.Erasure{Kind: memory.EraseUser})
 	return out, err
 }

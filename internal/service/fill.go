@@ -4,8 +4,8 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
-	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // fillFrom is how many times the floor hits must take for nothing to be looked for beside them: of those that say the same

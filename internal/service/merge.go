@@ -23,6 +23,17 @@ type merging struct {
 	sweeper Sweeper
 	runner  Runner
 	vectors VectorWaker
+	indexer VectorIndexer
+}
+
+// VectorIndexer indexes turns with vectors that are there.
+type VectorIndexer interface {
+	// IndexWith must index pending turns of the session with the vectors, which are of the version, and return how many of them it took.
+	// vector must be called in the order of the session, and may return nil for none. Turns may be left pending.
+	IndexWith(
+		ctx context.Context, user memory.UserRef, session memory.SessionKey, version int,
+		vector func(context.Context, memory.Place) ([]int8, error),
+	) (taken int64, err error)
 }
 
 // mergeStore is the part of the primary store for it.
@@ -49,7 +60,11 @@ func (s *Porter) merge(ctx context.Context, r *portable.Reader, room *store.Room
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
-	err := s.fill(ctx, filling{r: r, room: room, scope: scope, takes: isMerged})
+	vectors := s.vectorsOf(r, scope)
+	if vectors != nil {
+		vectors.apart = true
+	}
+	err := s.fill(ctx, filling{r: r, room: room, scope: scope, vectors: vectors, takes: isMerged})
 	if err == nil {
 		into.Time = s.now.stored()
 		err = s.store.CommitImport(ctx, store.ImportCommit{Scope: scope, Into: into, Time: into.Time})
@@ -96,6 +111,7 @@ func (s *Porter) adopt(ctx context.Context, scope memory.ScopeKey, into store.Me
 	if err != nil {
 		return err
 	}
+	came := s.cameWith(scope, sessions)
 	for _, session := range sessions {
 		session.Ref.UserRef = into.User
 		taken, err := s.adoptSession(ctx, scope, into, session)
@@ -108,6 +124,11 @@ func (s *Porter) adopt(ctx context.Context, scope memory.ScopeKey, into store.Me
 		}
 		out.Sessions++
 		out.Messages += session.LastSeq
+		n, err := came.index(ctx, s.indexer, into.User, session.Key)
+		out.Vectors += n
+		if err != nil {
+			return err
+		}
 		s.runner.Nudge(session.Ref)
 	}
 	facts, err := s.stagedFacts(ctx, scope)
@@ -115,10 +136,16 @@ func (s *Porter) adopt(ctx context.Context, scope memory.ScopeKey, into store.Me
 		return err
 	}
 	taken, err := s.adoptFacts(ctx, into, facts)
-	out.Facts, out.FactsLeft = int64(taken), int64(len(facts)-taken)
+	out.Facts, out.FactsLeft = int64(len(taken)), int64(len(facts)-len(taken))
 	if err != nil {
 		return err
 	}
+	n, err := s.adoptFactVectors(ctx, scope, into.User, taken)
+	out.Vectors += n
+	if err != nil {
+		return err
+	}
+	s.vectors.Wake()
 	return s.adoptDocuments(ctx, scope, into, out)
 }
 
@@ -177,6 +204,7 @@ func (s *Porter) stagedSessions(ctx context.Context, scope memory.ScopeKey) (ses
 func (s *Porter) stagedFacts(ctx context.Context, scope memory.ScopeKey) (facts []store.FactRecord, err error) {
 	err = s.store.Export(ctx, store.ImportUser(scope), func(r store.Record) error {
 		if r.Fact != nil {
+			r.Fact.Vectors = nil // as many bytes as the rest, or more: see adoptFactVectors
 			facts = append(facts, *r.Fact)
 		}
 		return nil
@@ -285,9 +313,9 @@ func (s *Porter) replacedWhole(ctx context.Context, into store.Merge, erasure st
 // factsAtOnce bounds the changes of one write.
 const factsAtOnce = 200
 
-// adoptFacts gives the user facts, and returns how many. It decides anew when others wrote facts in between, as every erasure does.
-func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.FactRecord) (taken int, err error) {
-	left := all
+// adoptFacts gives the user facts, and returns those, by id. It decides anew when others wrote facts in between, as every erasure does.
+func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.FactRecord) (taken map[string]memory.Fact, err error) {
+	taken, left := map[string]memory.Fact{}, all
 	for range maxDecisions {
 		if len(left) == 0 {
 			return taken, nil
@@ -305,8 +333,13 @@ func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.F
 		}
 		d := extract.Adopt(state, backed, into.OnConflict, into.Time, s.now.stored())
 		written, err := s.writeFacts(ctx, into, base, d)
-		left = slices.DeleteFunc(slices.Clone(left), func(r store.FactRecord) bool { return written[r.ID] })
-		taken = len(all) - len(left)
+		left = slices.DeleteFunc(slices.Clone(left), func(r store.FactRecord) bool {
+			f, is := written[r.ID]
+			if is {
+				taken[r.ID] = f
+			}
+			return is
+		})
 		if memory.ReasonOf(err) != memory.ReasonContention {
 			return taken, err
 		}
@@ -315,8 +348,8 @@ func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.F
 }
 
 // writeFacts stores a decision in some writes, and returns which facts it stored of it.
-func (s *Porter) writeFacts(ctx context.Context, into store.Merge, base int64, d extract.Adoption) (map[string]bool, error) {
-	written := map[string]bool{}
+func (s *Porter) writeFacts(ctx context.Context, into store.Merge, base int64, d extract.Adoption) (map[string]memory.Fact, error) {
+	written := map[string]memory.Fact{}
 	for some := range slices.Chunk(d.Changes, factsAtOnce) {
 		w := store.FactWrite{User: into.User, Scope: into.Scope, Base: base, Time: s.now.stored()}
 		for _, c := range some {
@@ -330,9 +363,8 @@ func (s *Porter) writeFacts(ctx context.Context, into store.Merge, base int64, d
 			return written, fmt.Errorf("store facts: %w", err)
 		}
 		for _, c := range some {
-			written[c.Fact.ID] = true
+			written[c.Fact.ID] = c.Fact
 		}
-		s.vectors.Wake()
 	}
 	return written, nil
 }

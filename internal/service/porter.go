@@ -45,7 +45,7 @@ func newPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
 		embedding: o.Embedding,
-		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors},
+		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, indexer: o.Indexer},
 		exports:   semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
@@ -106,8 +106,11 @@ func (s *Porter) Export(ctx context.Context, what Exporting, out io.Writer) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if r.Session != nil {
+		switch {
+		case r.Session != nil:
 			vectors.add(r.Session.Session)
+		case r.User == nil && r.Turn == nil: // all turns are written
+			vectors.release()
 		}
 		return w.Write(r)
 	})
@@ -169,7 +172,7 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 	}
 	if !isNew {
 		out, err := s.merge(ctx, r, room, store.Merge{User: user, Scope: there.Scope, OnConflict: rule})
-		out.VectorsLeft = r.Counts().Vectors
+		out.VectorsLeft = r.Counts().Vectors - out.Vectors
 		stored(out.Messages)
 		return out, err
 	}

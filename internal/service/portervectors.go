@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
-	"github.com/stratamem/strata/internal/rank"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
@@ -97,6 +97,13 @@ func newExportedVectors(s vectorStore, user memory.UserRef, of memory.Embedding)
 func (v *exportedVectors) add(s memory.Session) {
 	v.lasts = append(v.lasts, s.LastSeq)
 	v.sessions[s.Key] = len(v.lasts)
+}
+
+// release lets go of all vectors: none is looked for any more, and the writer of the file holds more and more of the user's jobs.
+func (v *exportedVectors) release() {
+	if v.values != nil {
+		v.values, v.held, v.extents = nil, map[memory.Place]int{}, map[int64]extent{}
+	}
 }
 
 // find returns the vector of a message, which holds until the next call; nil for none.
@@ -208,6 +215,7 @@ type importedVectors struct {
 	scope   memory.ScopeKey
 	version int
 	now     clock
+	apart   bool // the turns stay pending: their sessions are adopted by a life, where they are indexed
 	taken   int64
 
 	facts   []store.NewVector
@@ -304,6 +312,9 @@ func (v *importedVectors) putMessages(ctx context.Context) error {
 	if v.lacking {
 		w.Embedding = 0
 	}
+	if v.apart {
+		w.Turns = nil
+	}
 	if _, err := v.store.PutSegment(ctx, w); err != nil {
 		return fmt.Errorf("store vectors of messages: %w", err)
 	}
@@ -315,4 +326,78 @@ func (v *importedVectors) putMessages(ctx context.Context) error {
 // end stores all that is left.
 func (v *importedVectors) end(ctx context.Context) error {
 	return errors.Join(v.putFacts(ctx), v.putMessages(ctx))
+}
+
+// arrived are the vectors of messages that came with an import into a user who is there.
+type arrived struct {
+	vectors *exportedVectors
+	version int // 0 while the server knows of no embedding
+}
+
+// cameWith are the vectors that came with the sessions of an import, in their order.
+func (s *Porter) cameWith(scope memory.ScopeKey, sessions []memory.Session) arrived {
+	of := s.embedding()
+	came := arrived{vectors: newExportedVectors(s.store, store.ImportUser(scope), of), version: of.Version}
+	for _, session := range sessions {
+		came.vectors.add(session)
+	}
+	return came
+}
+
+// index indexes a session with its vectors, and returns how many serve. It is no error where others index it first.
+func (a arrived) index(ctx context.Context, x VectorIndexer, user memory.UserRef, session memory.SessionKey) (int64, error) {
+	if a.version == 0 {
+		return 0, nil
+	}
+	n, err := x.IndexWith(ctx, user, session, a.version, a.vectors.find)
+	if err != nil && memory.ReasonOf(err) != memory.ReasonContention && !memory.IsGone(err) {
+		return n, fmt.Errorf("index messages with the vectors that came: %w", err)
+	}
+	return n, nil
+}
+
+// adoptFactVectors gives facts that were adopted the vectors that came with them, and returns how many serve. They are read once more,
+// since an import would hold those of all facts otherwise.
+func (s *Porter) adoptFactVectors(
+	ctx context.Context, scope memory.ScopeKey, user memory.UserRef, adopted map[string]memory.Fact,
+) (taken int64, err error) {
+	version := s.embedding().Version
+	w := store.VectorWrite{Version: version}
+	put := func() error {
+		if len(w.Vectors) == 0 {
+			return nil
+		}
+		w.Time = s.now.stored()
+		err := s.store.PutFactVectors(ctx, w)
+		if err == nil {
+			taken += int64(len(w.Vectors))
+		}
+		w.Vectors = w.Vectors[:0]
+		if err != nil && memory.ReasonOf(err) != memory.ReasonContention && !memory.IsGone(err) { // of a model that was replaced meanwhile
+			return fmt.Errorf("store vectors of facts: %w", err)
+		}
+		return nil
+	}
+	err = s.store.Export(ctx, store.ImportUser(scope), func(r store.Record) error {
+		if r.Fact == nil {
+			return nil
+		}
+		f, is := adopted[r.Fact.ID]
+		for _, v := range r.Fact.Vectors {
+			if is && v.Version == version && f.Text == r.Fact.Text {
+				w.Vectors = append(w.Vectors, store.NewVector{User: user, FactID: f.ID, Revision: f.Revision, Vector: v.Vector})
+			}
+		}
+		if len(w.Vectors) < factsAtOnce {
+			return nil
+		}
+		return put()
+	})
+	if err == nil {
+		err = put()
+	}
+	if err != nil {
+		return taken, fmt.Errorf("read vectors of facts of an import: %w", err)
+	}
+	return taken, nil
 }

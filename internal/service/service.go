@@ -80,6 +80,8 @@ type Options struct {
 	Queries     *recall.Queries
 	// FactVectors is woken when a person changed facts.
 	FactVectors VectorWaker
+	// Indexer takes over the vectors of messages that are imported. Required where Porter is.
+	Indexer VectorIndexer
 	// Embedding is what the server's vectors are of; the zero one while nothing is known of it. Required where users are exported.
 	Embedding func() memory.Embedding
 	Reembed   Reembedder

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rank"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
@@ -148,6 +149,23 @@ func TestTheLeastSignificanceHoldsBeforeTheNearestAreChosen(t *testing.T) {
 				t.Errorf("a search finds %d facts of 20", len(got.facts.Hits))
 			}
 		})
+	}
+}
+
+func TestTheLeastSignificanceHoldsBeforeAFullTextViewChoosesTheBest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.knowsAll(ada, crowd(10)...)
+	var asked []int
+	view := textFunc(func(_ context.Context, q store.TextSearch) ([]store.TextHit, error) {
+		if q.Space.View == memory.ViewFacts {
+			asked = append(asked, q.MinSignificance)
+		}
+		return nil, nil
+	})
+	r.ask(r.service(wiring{texts: view, least: 5}), "song")
+	if want := []int{5, 0}; !slices.Equal(asked, want) { // the context, and a search, which finds all
+		t.Errorf("the view is asked for a significance of %d, not %d", asked, want)
 	}
 }
 

@@ -43,7 +43,8 @@ type Imports interface {
 	// that is an error. Of a life that was not begun, or was ended or abandoned, it must return CONTENTION and store nothing.
 	// Vectors come by PutFactVectors and PutSegment with ImportUser as the user, after the facts and turns that they are of, and must
 	// serve from PublishImport on: what came with them must wait neither for vectors nor for the search index. Until then
-	// FactsToEmbed, SegmentsToEmbed and PendingUsers must return nothing of the life.
+	// FactsToEmbed, SegmentsToEmbed and PendingUsers must return nothing of the life. Of an import that is to be committed segments are
+	// put without Turns: until AbandonImport they are there for ImportUser, and the turns of adopted sessions wait for the search index.
 	AddImported(ctx context.Context, p ImportedRecords) error
 	// PublishImport must make the life that of the user, so that from its return on the user is served with all of it: turns wait for the
 	// search index and facts for their vectors, unless they came with them, everything for the views, and sessions and periods for

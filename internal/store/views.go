@@ -224,7 +224,7 @@ type TextRow struct {
 	Revision     int64        // at least 1
 	Role         memory.Role  // of a message
 	Category     memory.Category
-	Significance int
+	Significance int       // of a fact, 1 to 10; of a pinned one 10
 	Current      bool      // of a fact: whether it holds
 	Time         time.Time // a message's create time, a fact's valid-from
 	Recorded     time.Time // a message's record time; zero of a fact
@@ -243,16 +243,17 @@ type TextContent struct {
 
 // TextSearch asks for rows by their terms. Every filter holds before the best are chosen.
 type TextSearch struct {
-	Space       TextSpace
-	Scope       memory.ScopeKey
-	Terms       []string
-	Limit       int                 // 1 to 1000
-	Sessions    []memory.SessionKey // of messages: only these; nil for all
-	Categories  []memory.Category   // of facts: only these; nil for all
-	CurrentOnly bool                // of facts
-	From, To    time.Time           // Time in [From, To); zero for open
-	Roles       []memory.Role       // of messages: only these; nil for all
-	Required    [][]string          // of each group a row must have one term at least; nil for none
+	Space           TextSpace
+	Scope           memory.ScopeKey
+	Terms           []string
+	Limit           int                 // 1 to 1000
+	Sessions        []memory.SessionKey // of messages: only these; nil for all
+	MinSignificance int                 // of facts; 0 and 1 for all
+	Categories      []memory.Category   // of facts: only these; nil for all
+	CurrentOnly     bool                // of facts
+	From, To        time.Time           // Time in [From, To); zero for open
+	Roles           []memory.Role       // of messages: only these; nil for all
+	Required        [][]string          // of each group a row must have one term at least; nil for none
 
 	Order     TextOrder
 	Unmatched bool          // rows with none of Terms pass too, with score 0; in TextOrderByCount only

@@ -97,8 +97,9 @@ type Work interface {
 	// PendingPeriods must return users whose time to be looked at for weekly and monthly summaries is not after before,
 	// the longest waiting first, and after them those whose time is more than LongestPeriodsLook after it.
 	PendingPeriods(ctx context.Context, before time.Time, limit int) ([]memory.UserRef, error)
-	// DeferPeriods must set when the user's periods are looked at again; a zero time means not before the next leaf.
-	DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error
+	// DeferPeriods must set when the user's periods are looked at again, unless the time is not Seen any more: then it must
+	// change nothing, because something changed that the caller has not seen. A zero Until means not before the next leaf.
+	DeferPeriods(ctx context.Context, d PeriodsDeferral) error
 	// WorkStats must count what waits and what is parked, over all tenants.
 	WorkStats(ctx context.Context) (WorkStats, error)
 }
@@ -124,6 +125,14 @@ type Deferral struct {
 	LastSeq int64
 	Seen    time.Time // SessionWork.LookAt as it was read
 	Until   time.Time
+}
+
+// PeriodsDeferral is when to look at a user's periods again.
+type PeriodsDeferral struct {
+	User  memory.UserRef
+	Scope memory.ScopeKey
+	Seen  time.Time // the time that the caller set before it read what there is to do; zero for whatever is set
+	Until time.Time
 }
 
 // WorkStats count background work.

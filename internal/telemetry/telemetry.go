@@ -17,7 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/rerank"
+	"github.com/stratamem/strata/internal/recall/rerank"
 	"github.com/stratamem/strata/internal/summary"
 )
 

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stratamem/strata/internal/backoff"
@@ -31,6 +32,7 @@ type Feeder struct {
 	log    *slog.Logger
 	loop   *worker.Loop
 	nudged *worker.Queue[memory.SessionRef]
+	held   atomic.Int64 // feeds that were postponed when the last round ended
 
 	// The rest belongs to Run alone.
 	lease     *worker.Lease
@@ -162,11 +164,23 @@ func (f *Feeder) failed(ctx context.Context, failure worker.Failure) {
 
 // Trouble says why the view lags behind; "" when it is fed, or when another process feeds it.
 func (f *Feeder) Trouble() string {
-	failures := f.loop.Failures()
-	if failures == 0 {
-		return ""
+	if failures := f.loop.Failures(); failures > 0 {
+		return fmt.Sprintf("the view could not be fed %d times in a row: see the server's log", failures)
 	}
-	return fmt.Sprintf("the view could not be fed %d times in a row: see the server's log", failures)
+	if held := f.held.Load(); held > 0 {
+		return fmt.Sprintf("the view lacks something of %d users or sessions, which fails each time it is read or put: see the server's log", held)
+	}
+	return ""
+}
+
+// postpone has feeds wait that fail, so that the others go on. It counts as a failure to feed the view: somebody has to look.
+func (f *Feeder) postpone(feeds ...store.Feed) {
+	for _, feed := range feeds {
+		f.postponed[keyOf(feed)] = f.o.Now().Add(postponedFor)
+	}
+	if f.o.Meter != nil {
+		f.o.Meter.FeedFailed(f.o.Target.view)
+	}
 }
 
 // forget drops what is remembered of the space.
@@ -178,6 +192,7 @@ func (f *Feeder) forget() {
 // work feeds what waits, and rests until the next sweep or the next mark.
 func (f *Feeder) work(ctx context.Context) (rest time.Duration, err error) {
 	more, err := f.round(ctx)
+	f.held.Store(int64(len(f.postponed)))
 	if err != nil || more {
 		return 0, err
 	}
@@ -196,6 +211,7 @@ func (f *Feeder) round(ctx context.Context) (more bool, err error) {
 	}
 	if !held { // the one who has the lease finds by its sweep what was nudged here
 		f.forget()
+		clear(f.postponed)
 		return false, nil
 	}
 	if ready, err := f.locate(ctx); err != nil || !ready {
@@ -396,7 +412,7 @@ func (f *Feeder) changes(ctx context.Context, feeds []store.Feed) ([]piece, erro
 	err := g.Wait()
 	for i, p := range panics {
 		if p != nil {
-			f.postponed[keyOf(feeds[i])] = f.o.Now().Add(postponedFor)
+			f.postpone(feeds[i])
 			f.log.ErrorContext(ctx, "what the view lacks of a feed cannot be read: it is tried again", "again_in", postponedFor, "error", p)
 		}
 	}
@@ -427,7 +443,7 @@ const (
 // store's order they would come first at every try, so that the view would count as down.
 func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 	f.shuffle(pieces)
-	var refused []piece
+	var refused []store.Feed
 	var last error
 	fed := 0
 	for _, p := range pieces {
@@ -437,7 +453,7 @@ func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 			f.putDone([]piece{p})
 			continue
 		}
-		refused, last = append(refused, p), err
+		refused, last = append(refused, p.feed), err
 		if fed == 0 && len(refused) >= blameAfter {
 			return last
 		}
@@ -445,10 +461,8 @@ func (f *Feeder) putEach(ctx context.Context, pieces []piece) error {
 	if fed == 0 {
 		return last
 	}
-	for _, p := range refused {
-		f.postponed[keyOf(p.feed)] = f.o.Now().Add(postponedFor)
-	}
 	if len(refused) > 0 {
+		f.postpone(refused...)
 		f.log.WarnContext(ctx, "the view refuses rows: they are tried again", "feeds", len(refused), "again_in", postponedFor, "error", last)
 	}
 	return nil

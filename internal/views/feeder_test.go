@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,51 @@ type fixture struct {
 	texts   *faultyTexts
 	log     *strings.Builder
 	logger  *slog.Logger // writes to log, for all feeders: one handler does not mix their lines
+	reads   views.FeederStore
+	failed  failedFeeds
+}
+
+// failedFeeds counts failures to feed each view.
+type failedFeeds struct {
+	mu sync.Mutex
+	of map[memory.View]int
+}
+
+func (f *failedFeeds) Fed(memory.View, int) {}
+
+func (f *failedFeeds) FeedFailed(view memory.View) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[memory.View]int{}
+	}
+	f.of[view]++
+}
+
+func (f *failedFeeds) count(view memory.View) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of[view]
+}
+
+// panickyReads is a store that panics when the messages of one session are read.
+type panickyReads struct {
+	*sqlitestore.Store
+	session string
+	mended  *atomic.Bool
+}
+
+func (p panickyReads) Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
+	if q.Ref.SessionID == p.session && !p.mended.Load() {
+		panic("words of a user")
+	}
+	return p.Store.Messages(ctx, q)
+}
+
+// troubleOf is what the feeder of a view says of it.
+func troubleOf(feeders []*views.Feeder, view memory.View) string {
+	at := slices.IndexFunc(feeders, func(f *views.Feeder) bool { return f.View() == view })
+	return feeders[at].Trouble()
 }
 
 func viewsInBubble(t *testing.T, promise string, f func(*testing.T, *fixture)) {
@@ -104,7 +150,7 @@ func newFixture(t *testing.T) *fixture {
 		t: t, store: openFile(t, filepath.Join(t.TempDir(), "strata.db")), vectors: memview.NewVectors(),
 		texts: &faultyTexts{Texts: memview.NewTexts()}, log: &strings.Builder{},
 	}
-	v.logger = slog.New(slog.NewTextHandler(v.log, nil))
+	v.logger, v.reads = slog.New(slog.NewTextHandler(v.log, nil)), v.store
 	e, err := v.store.AddEmbedding(t.Context(), memory.Embedding{Model: "small", Dimension: 2, Metric: "cosine", CreateTime: time.Now().UTC()})
 	if err != nil || !e.Active {
 		t.Fatalf("add embedding: %+v, %v", e, err)
@@ -123,8 +169,8 @@ func (v *fixture) feeders(owner string) (feeders []*views.Feeder, stop func()) {
 	var running sync.WaitGroup
 	for _, target := range v.targets() {
 		f := views.NewFeeder(views.FeederOptions{
-			Store: v.store, Target: target, Owner: owner, Rand: func() float64 { return 0.5 },
-			Log: v.logger,
+			Store: v.reads, Target: target, Owner: owner, Rand: func() float64 { return 0.5 },
+			Log: v.logger, Meter: &v.failed,
 		})
 		feeders = append(feeders, f)
 		running.Go(func() { _ = f.Run(ctx) })
@@ -348,6 +394,12 @@ func TestFeeder(t *testing.T) {
 		if got := v.vectorRows(firstVectors); got[pinned.ID] != 2 || got[facts[1].ID] != 1 {
 			t.Errorf("rows are of the revisions %v", got)
 		}
+		isPinned := func(r store.TextRow) bool {
+			return r.FactID == pinned.ID && r.Revision == 2 && r.Significance == memory.MaxSignificance
+		}
+		if !slices.ContainsFunc(v.texts.rows, isPinned) {
+			t.Error("the pinned fact's row does not pass every least significance")
+		}
 		moved := facts[1]
 		moved.Text = "lives in Porto"
 		v.change(bob, moved)
@@ -481,6 +533,44 @@ func TestFeeder(t *testing.T) {
 			t.Errorf("%d feeds wait", n)
 		}
 		if out := v.log.String(); !strings.Contains(out, "panic of type string") || strings.Contains(out, "poison") {
+			t.Errorf("the log says %s", out)
+		}
+	})
+
+	viewsInBubble(t, "a feed that panics when it is read or put is trouble that is seen, until it does not", func(t *testing.T, v *fixture) {
+		mended := &atomic.Bool{}
+		v.reads = panickyReads{v.store, "unreadable", mended}
+		v.texts.panics = "poison"
+		v.say(chat, "poison")
+		v.say(bob.Session("unreadable"), "words")
+		v.say(bob.Session("good"), "words")
+		v.say(bob.Session("fine"), "words")
+		feeders, _ := v.feeders("a")
+		pass(10 * time.Second)
+		if n := v.pending(memory.ViewTranscript); n != 2 {
+			t.Errorf("%d feeds wait", n)
+		}
+		if trouble := troubleOf(feeders, memory.ViewTranscript); !strings.Contains(trouble, "2 users or sessions") {
+			t.Errorf("trouble of the transcript: %q", trouble)
+		}
+		if trouble := troubleOf(feeders, memory.ViewFacts); trouble != "" {
+			t.Errorf("trouble of the facts: %q", trouble)
+		}
+		seen := v.failed.count(memory.ViewTranscript)
+		pass(10 * time.Minute)
+		if n := v.failed.count(memory.ViewTranscript); seen == 0 || n < seen+5 || v.failed.count(memory.ViewFacts) != 0 {
+			t.Errorf("%d failures were counted at first, %d ten minutes later", seen, n)
+		}
+		v.texts.mu.Lock()
+		v.texts.panics = ""
+		v.texts.mu.Unlock()
+		mended.Store(true)
+		pass(2 * time.Minute)
+		v.wantAllTold()
+		if trouble := troubleOf(feeders, memory.ViewTranscript); trouble != "" {
+			t.Errorf("trouble that is over: %q", trouble)
+		}
+		if out := v.log.String(); strings.Contains(out, "poison") || strings.Contains(out, "words") {
 			t.Errorf("the log says %s", out)
 		}
 	})

@@ -35,6 +35,9 @@ func factRow(scope memory.ScopeKey, user memory.UserRef, f memory.Fact) row {
 		Current: f.IsCurrent(), Time: f.ValidFrom, Terms: terms(f.Words()),
 		Content: store.TextContent{User: user, Name: f.Subject, Text: f.Text},
 	}
+	if f.Pinned {
+		r.text.Significance = memory.MaxSignificance // above every least one: see rank.FactQuery
+	}
 	return r
 }
 

@@ -1,4 +1,4 @@
-// Command simd writes the assembly of internal/dot for amd64: see the go:generate line there.
+// Command simd writes the assembly of internal/recall/dot for amd64: see the go:generate line there.
 package main
 
 import (

@@ -1187,7 +1187,10 @@ type ListMessagesRequest struct {
 	// Whether to return each message's original.
 	IncludeOriginal bool `protobuf:"varint,6,opt,name=include_original,json=includeOriginal,proto3" json:"include_original,omitempty"`
 	// Whether to leave out what contexts do not show: messages that are hidden, and those before the session's context_start_seq.
-	VisibleOnly   bool `protobuf:"varint,7,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
+	VisibleOnly bool `protobuf:"varint,7,opt,name=visible_only,json=visibleOnly,proto3" json:"visible_only,omitempty"`
+	// The seq to begin with: of the first page, the message with it or the nearest one after it in the order of the list. 0 for the
+	// session's first message, or its latest with newest_first. A page_token goes on from its page whatever the seq.
+	FromSeq       int64 `protobuf:"varint,8,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1269,6 +1272,13 @@ func (x *ListMessagesRequest) GetVisibleOnly() bool {
 		return x.VisibleOnly
 	}
 	return false
+}
+
+func (x *ListMessagesRequest) GetFromSeq() int64 {
+	if x != nil {
+		return x.FromSeq
+	}
+	return 0
 }
 
 // ListMessagesResponse is a page of messages.
@@ -2584,7 +2594,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"E\n" +
 	"\x15UpdateSessionResponse\x12,\n" +
-	"\asession\x18\x01 \x01(\v2\x12.memory.v1.SessionR\asession\"\xfa\x01\n" +
+	"\asession\x18\x01 \x01(\v2\x12.memory.v1.SessionR\asession\"\x95\x02\n" +
 	"\x13ListMessagesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -2594,7 +2604,8 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12!\n" +
 	"\fnewest_first\x18\x05 \x01(\bR\vnewestFirst\x12)\n" +
 	"\x10include_original\x18\x06 \x01(\bR\x0fincludeOriginal\x12!\n" +
-	"\fvisible_only\x18\a \x01(\bR\vvisibleOnly\"\x82\x01\n" +
+	"\fvisible_only\x18\a \x01(\bR\vvisibleOnly\x12\x19\n" +
+	"\bfrom_seq\x18\b \x01(\x03R\afromSeq\"\x82\x01\n" +
 	"\x14ListMessagesResponse\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x12\n" +

@@ -835,8 +835,8 @@ type ImportUserResponse struct {
 	LeftFacts int64 `protobuf:"varint,6,opt,name=left_facts,json=leftFacts,proto3" json:"left_facts,omitempty"`
 	// How many vectors of the file serve here. What came without one is embedded in the background.
 	Vectors int64 `protobuf:"varint,7,opt,name=vectors,proto3" json:"vectors,omitempty"`
-	// How many vectors of the file were left out, and are made again in the background: the server's are of another model or dimension, or
-	// the user was there already.
+	// How many vectors of the file were left out: the server's are of another model or dimension and are made again in the background, or
+	// what they are of was left out.
 	LeftVectors int64 `protobuf:"varint,8,opt,name=left_vectors,json=leftVectors,proto3" json:"left_vectors,omitempty"`
 	// How many documents were imported. Their vectors are made again when they are searched.
 	Documents int64 `protobuf:"varint,9,opt,name=documents,proto3" json:"documents,omitempty"`

@@ -922,7 +922,9 @@ type ErasureExtent struct {
 	// Facts that nothing else teaches, superseded ones included. Others may lose some of their evidence.
 	Facts int64 `protobuf:"varint,3,opt,name=facts,proto3" json:"facts,omitempty"`
 	// Summaries that are erased for themselves; 0 where messages go, whose summaries go with them.
-	Summaries     int64 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
+	Summaries int64 `protobuf:"varint,4,opt,name=summaries,proto3" json:"summaries,omitempty"`
+	// Documents that have not expired; 0 where only a session, messages or a summary go, since documents are the user's.
+	Documents     int64 `protobuf:"varint,5,opt,name=documents,proto3" json:"documents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -981,6 +983,13 @@ func (x *ErasureExtent) GetFacts() int64 {
 func (x *ErasureExtent) GetSummaries() int64 {
 	if x != nil {
 		return x.Summaries
+	}
+	return 0
+}
+
+func (x *ErasureExtent) GetDocuments() int64 {
+	if x != nil {
+		return x.Documents
 	}
 	return 0
 }
@@ -1964,12 +1973,13 @@ const file_memory_v1_work_service_proto_rawDesc = "" +
 	"\x05found\x18\x02 \x01(\x03R\x05found\x12\x18\n" +
 	"\adeleted\x18\x03 \x01(\x03R\adeleted\x12\x1c\n" +
 	"\tremaining\x18\x04 \x01(\x03R\tremaining\x120\n" +
-	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"{\n" +
+	"\tpurged_by\x18\x05 \x01(\x0e2\x13.memory.v1.PurgedByR\bpurgedBy\"\x99\x01\n" +
 	"\rErasureExtent\x12\x1a\n" +
 	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
 	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
 	"\x05facts\x18\x03 \x01(\x03R\x05facts\x12\x1c\n" +
-	"\tsummaries\x18\x04 \x01(\x03R\tsummaries\"n\n" +
+	"\tsummaries\x18\x04 \x01(\x03R\tsummaries\x12\x1c\n" +
+	"\tdocuments\x18\x05 \x01(\x03R\tdocuments\"n\n" +
 	"\rGetJobRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12-\n" +

@@ -15,8 +15,8 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/static"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testconversations"
 )

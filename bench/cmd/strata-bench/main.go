@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
-	fs.IntVar(&o.part, "part", 1, "context, neighbours: measure on one in so many sessions of W and W2, to see in little time that all works")
+	fs.IntVar(&o.part, "part", 1, "context, neighbours, tiers: measure on one in so many sessions of W and W2, to see in little time that all works")
 	fs.IntVar(&o.hostile, "requests", 10_000, "hostile requests at each way in")
 	fs.Uint64Var(&o.seed, "seed", 1, "from which hostile requests and the calls of a load follow")
 	fs.DurationVar(&o.outage, "length", time.Minute, "how long the model does not answer")

@@ -13,9 +13,9 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/indexing"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/recall/indexing"
 )
 
 // seamsRun is one run through all messages, in which the server dies again and again.

@@ -37,7 +37,7 @@ func tiersFigure(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, b.Drop()) }()
 	model := llmtest.New(llmtest.Options{Dimension: 384})
 	defer model.Close()
-	shape := testconversations.W()
+	shape := o.share("W", testconversations.W())
 	s, err := startTiers(ctx, o, b, model)
 	if err != nil {
 		return err

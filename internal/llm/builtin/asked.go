@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/promptinjection"
 )
@@ -185,64 +186,35 @@ func aspect(wish string) string {
 	return ""
 }
 
-// Names of what is worked on.
-const (
-	enWorkedOn = `(?:repo|repository|codebase|code base|project|monorepo|app|api|service|backend|frontend|ci|pipeline|stack|database|server|build|team)`
-	esWorkedOn = `(?:repo|repositorio|proyecto|c[óo]digo|monorepo|aplicaci[óo]n|app|api|servicio|backend|frontend|equipo|base de datos|servidor)`
-	koWorkedOn = `(?:저장소|레포|리포|프로젝트|코드베이스|서비스|백엔드|프론트엔드|앱|서버|팀)`
-	jaWorkedOn = `(?:リポジトリ|プロジェクト|コードベース|サービス|バックエンド|フロントエンド|アプリ|サーバー|チーム)`
-	zhWorkedOn = `(?:仓库|项目|代码库|服务|后端|前端|应用|团队|系统)`
+// How people ask for something to be kept.
+var (
+	enAsked = list{languagedata.English, languagedata.Asked}
+	esAsked = list{languagedata.Spanish, languagedata.Asked}
+	koAsked = list{languagedata.Korean, languagedata.Asked}
+	jaAsked = list{languagedata.Japanese, languagedata.Asked}
+	zhAsked = list{languagedata.Chinese, languagedata.Asked}
 )
 
 var englishAsking = asking{
-	remember: regexp.MustCompile(
-		`(?i)^(?:(?:hey|hi|ok|okay|also|and|by the way|btw|oh)[,!]? )?(?:please,? |pls |can you |could you )?(?:always )?(?:(?:remember|note|keep in mind|bear in mind|don't forget|do not forget|never forget|make a note)(?: that[: ]+|: ?|, )|for the record[,:] |fyi[,:]? )(.+)$|^(?:please,? )?(?:remember|note|don't forget) ((?:i|i'm|i've|we|my|our) (?:\S+ ){2,}\S+)$`,
-	),
-	keep: keepEnglish,
-	polite: regexp.MustCompile(
-		`(?i)^(?:(?:hey|hi|ok|okay|also|and|by the way|btw)[,!]? )?(?:(?:could|can|would) you )?(?:please,? |pls |kindly )*(?:(?:remember|make sure|be sure) to )?|,? (?:please|pls|thanks|thank you)$`,
-	),
-	lasting: regexp.MustCompile(
-		`(?i)\b(?:always|never|from now on|in (?:the )?future|going forward|every time|each time|by default|whenever|don't|do not|no more|stop|i(?:'d)? (?:prefer|want|like)|i would (?:prefer|like))\b|^(?:answer|reply|respond|talk|speak)(?: to me)? in \p{L}+$|^keep (?:your |the |all )?(?:answers|replies|responses|explanations)\b|^(?:use (?:only )?)?(?:metric|imperial|celsius)\b`,
-	),
-	once: regexp.MustCompile(
-		`(?i)\b(?:this (?:time|one|answer|question)|today|right now|just now|for now|below|above|following|the (?:text|email|letter|essay|article|function|code|paragraph))\b`,
-	),
-	project: regexp.MustCompile(
-		`^(?i:we|our team|the team) (?i:(?:now |currently |also |always |only |exclusively )*(?:use|are using|deploy to|deploy on|run on|build with|test with|write (?:everything |it |our backend )?in)) (?:.*[^\p{L}])?(?:\p{Lu}|[\p{L}-]+ ?\d|tabs\b|spaces\b)|^(?i:(?:this|our) ` + enWorkedOn + `(?:'s \p{L}+)? (?:(?:now|currently|also|always|only) )*(?:uses|use|is (?:written|built|hosted|deployed|based)|are|has to|runs|run|lives|needs|requires|targets|follows|supports|depends)) .+|^(?i:in (?:this|our) ` + enWorkedOn + `,? (?:we|the|all|every|there|tests|commits|errors|names|files)) .+`,
-	),
-	rule: regexp.MustCompile(`(?i)^(?:always|never|don't|do not|only)\b|\b(?:must|should|never|always|not allowed|forbidden)\b`),
+	remember: enAsked.pattern("remember"),
+	keep:     keepEnglish,
+	polite:   enAsked.pattern("polite"),
+	lasting:  enAsked.pattern("lasting"),
+	once:     enAsked.pattern("once"),
+	project:  enAsked.pattern("project"),
+	rule:     enAsked.pattern("rule"),
 }
 
-// enStarts is how a statement in the first person begins, and how it does in the third.
-var enStarts = []struct {
-	said *regexp.Regexp
-	kept string
-}{
-	{regexp.MustCompile(`(?i)^(?:i am|i'm) `), "Is "},
-	{regexp.MustCompile(`(?i)^(?:i have|i've)(?: got)? `), "Has "},
-	{regexp.MustCompile(`(?i)^i (?:can't|cannot|can not) `), "Cannot "},
-	{regexp.MustCompile(`(?i)^i (?:don't|do not) `), "Does not "},
-	{regexp.MustCompile(`(?i)^i won't `), "Will not "},
-	{regexp.MustCompile(`(?i)^i'll `), "Will "},
-	{
-		regexp.MustCompile(
-			`(?i)^i (was|will|can|had|did|must|may|should|would|need|want|like|love|hate|prefer|live|work|use|drink|eat|take|park|keep|own|play|wear|speak|sleep|start|get|pay|run|know|hope|plan|teach|go|do|only|always|never) `,
-		),
-		"$1 ",
-	},
-	{regexp.MustCompile(`(?i)^my `), ""},
-}
+// enStarts is how a statement in the first person begins, by how it does in the third.
+var enStarts = enAsked.named("starts")
 
 // enThird are verbs of the first person whose form in the third is not the same.
-var enThird = regexp.MustCompile(
-	`(?i)^(need|want|like|love|hate|prefer|live|work|use|drink|eat|take|park|keep|own|play|wear|speak|sleep|start|get|pay|run|know|hope|plan|teach|go|do) `,
-)
+var enThird = enAsked.pattern("third")
 
 func keepEnglish(s string) string {
-	for _, start := range enStarts {
-		if start.said.MatchString(s) {
-			s = start.said.ReplaceAllString(s, start.kept)
+	for _, start := range enStarts() {
+		if start.pattern.MatchString(s) {
+			s = start.pattern.ReplaceAllString(s, strings.TrimLeft(start.name+" ", " "))
 			s = enThird.ReplaceAllStringFunc(s, func(verb string) string {
 				verb = strings.TrimSpace(verb)
 				if strings.HasSuffix(verb, "o") || strings.HasSuffix(verb, "ch") {
@@ -259,50 +231,34 @@ func keepEnglish(s string) string {
 func asSaid(s string) string { return s }
 
 var spanishAsking = asking{
-	called: regexp.MustCompile(
-		`(?i)^(?:(?:a partir de ahora|desde ahora|por favor|mejor|puedes|podéis|pero|y|hola),? )*(?:ll[áa]mame|llamarme) ((?-i:\p{Lu})\p{L}+(?: (?-i:\p{Lu})\p{L}+)?)(?:,? (?:por favor|a partir de ahora|desde ahora|mejor))*$`,
-	),
+	called:   esAsked.pattern("called"),
 	calledAs: "Quiere que le llamen $1.",
-	remember: regexp.MustCompile(
-		`(?i)^(?:por favor,? )?(?:recuerda|recuerde|ten en cuenta|tenga en cuenta|no olvides|no te olvides de|acu[ée]rdate de|apunta|anota)(?:,? por favor,?)?(?: que |: ?)(.+)$`,
-	),
-	keep:   asSaid,
-	polite: regexp.MustCompile(`(?i)^por favor,? |,? por favor$`),
-	lasting: regexp.MustCompile(
-		`(?i)\b(?:siempre|nunca|jam[áa]s|a partir de ahora|desde ahora|en adelante|en el futuro|cada vez|por defecto|no (?:uses|pongas|escribas|me|respondas|contestes)|sin emojis|prefiero|quiero que|me gusta(?:n|r[íi]a)?|deja de)\b|^(?:responde|contesta|habla|resp[óo]ndeme|cont[ée]stame|h[áa]blame)(?: en| de) \p{L}+$|^(?:tut[ée]ame|h[áa]blame de t[úu])`,
-	),
-	once: regexp.MustCompile(`(?i)\b(?:esta vez|ahora mismo|hoy|el siguiente|la siguiente|este texto|esta pregunta)\b`),
-	project: regexp.MustCompile(
-		`^(?i:usamos|utilizamos|desplegamos en|programamos en) (?:.*[^\p{L}])?(?:\p{Lu}|[\p{L}-]+ ?\d|tabuladores\b|espacios\b)|^(?i:(?:este|esta|nuestro|nuestra) ` + esWorkedOn + ` (?:ahora )?(?:usa|utiliza|est[áa]|corre|se despliega|requiere|necesita|sigue|tiene|funciona)) .+|^(?i:en (?:este|esta|nuestro|nuestra) ` + esWorkedOn + `,? (?:se |no se |siempre |nunca |los |las |el |la |todo|usamos|utilizamos)).*`,
-	),
-	rule: regexp.MustCompile(`(?i)\b(?:siempre|nunca|jam[áa]s|no (?:uses|usar|se)|debe|deben|hay que|prohibido)\b`),
+	remember: esAsked.pattern("remember"),
+	keep:     asSaid,
+	polite:   esAsked.pattern("polite"),
+	lasting:  esAsked.pattern("lasting"),
+	once:     esAsked.pattern("once"),
+	project:  esAsked.pattern("project"),
+	rule:     esAsked.pattern("rule"),
 }
 
 var koreanAsking = asking{
-	called: regexp.MustCompile(
-		`^(?:(?:앞으로|이제|이제부터|지금부터|그냥|저를|나를|날|저는|나는|절)[는]?,? )*(\p{Hangul}{1,5}?|[A-Z][A-Za-z]+)(?:이라고|라고) 불러 ?(?:줘|줘요|주세요|주시면 돼요)$`,
-	),
+	called:   koAsked.pattern("called"),
 	calledAs: "이름은 $1.",
-	remember: regexp.MustCompile(
-		`^(?:(?:꼭|제발|참고로|그리고) )*(?:기억해 ?(?:줘|주세요|둬|두세요)|잊지 ?(?:마|마세요|말아 ?줘)|메모해 ?(?:줘|주세요|둬)|명심해 ?(?:줘|주세요)?)[:：,.!] ?(.+)$|^(?:(?:꼭|제발|참고로|그리고) )*(.+?)(?:(?:다|이)?는|라는|단) ?(?:것을|것도|것|걸|거|점을|점|사실을|사실) (?:꼭 |잘 )*(?:기억해 ?(?:줘|주세요|둬|두세요)|잊지 ?(?:마|마세요|말아 ?줘|말아 ?주세요)|명심해 ?(?:줘|주세요)?)$|^(?:(?:꼭|제발|참고로|그리고) )*(.+?)(?:다고|라고) (?:꼭 |잘 )*(?:기억해|메모해) ?(?:줘|주세요|둬|두세요)$`,
-	),
-	keep:   keepKorean,
-	polite: regexp.MustCompile(`^(?:(?:제발|부탁인데|참고로|그리고) )+`),
-	lasting: regexp.MustCompile(
-		`앞으로|항상|언제나|늘|매번|절대|이제부터|지금부터|기본적으로|(?:쓰지|하지|말하지|붙이지|넣지) ?(?:마|말)|(?:답변|대답|설명|응답)(?:은|을|는)? .*(?:해|써) ?(?:줘|주세요)$|^(?:반말|존댓말|한국어|영어|일본어|중국어|독일어|스페인어|프랑스어)(?:로|으로) (?:말|대답|답변|답)해 ?(?:줘|주세요)$|선호|좋아(?:해|합니다)|원해|면 좋겠`,
-	),
-	once: regexp.MustCompile(`이번(?:에|만)|지금은|오늘|다음 (?:글|문장|코드|이메일)|아래|위(?:의|에)`),
-	project: regexp.MustCompile(
-		`^(?:이|우리|저희|지금) ?` + koWorkedOn + `(?:에서는|에서|에는|은|는|의|이|가)? .*(?:써요|쓴다|씁니다|써|쓰고 있\S*|사용(?:해요|합니다|한다|해|하고 있\S*)|(?:되어|돼) ?있\S*|작성\S*|돌아가\S*|배포\S*|따라요|따릅니다|따른다|기반\S*|이용\S*)$`,
-	),
-	rule: regexp.MustCompile(`항상|절대|반드시|꼭|(?:지 ?(?:마|말|않는다|않아요|않습니다)|금지|안 ?(?:돼|된다|됩니다)|해야 ?(?:해|한다|합니다|돼))`),
+	remember: koAsked.pattern("remember"),
+	keep:     keepKorean,
+	polite:   koAsked.pattern("polite"),
+	lasting:  koAsked.pattern("lasting"),
+	once:     koAsked.pattern("once"),
+	project:  koAsked.pattern("project"),
+	rule:     koAsked.pattern("rule"),
 }
 
 // koSpeaker is the speaker as a statement begins.
-var koSpeaker = regexp.MustCompile(`^(?:나는|난|내가|저는|전|제가|내|제|우리|저희) `)
+var koSpeaker = koAsked.pattern("speaker")
 
 // koEnded is a statement that has its ending.
-var koEnded = regexp.MustCompile(`(?:[다요야음함임]|어|아|해|돼)$`)
+var koEnded = koAsked.pattern("ended")
 
 // keepKorean is the statement without its speaker, with the ending that "…다는 것을" cuts off.
 func keepKorean(s string) string {
@@ -322,43 +278,31 @@ func lastRune(s string) (last rune, ok bool) {
 }
 
 var japaneseAsking = asking{
-	called: regexp.MustCompile(
-		`^(?:(?:これから|今後|今度から|私の(?:こと|名前)|僕の(?:こと|名前)|私|僕|俺|できれば|どうぞ|気軽に)(?:は|を|も)?、?)*([^はがをにで、。]{1,10}?)(?:って|と)呼んで(?:ください|下さい|ね|ほしい|欲しい)?(?:です)?$`,
-	),
+	called:   jaAsked.pattern("called"),
 	calledAs: "$1と呼ばれたい。",
-	remember: regexp.MustCompile(
-		`^(?:(?:ぜひ|必ず|ちなみに|あと)、?)?(?:覚えておいて|覚えといて|忘れないで|メモして(?:おいて)?)(?:ください|ね|下さい)?[:：、。,] ?(.+)$|^(?:(?:ぜひ|必ず|ちなみに|あと)、?)?(.+?)(?:という|な|の)?(?:こと|の)[をは、]?(?:ちゃんと|必ず|ずっと)?(?:覚えておいて|覚えといて|覚えて|忘れないで|記憶して(?:おいて)?|メモして(?:おいて)?)(?:ください|下さい|ほしい|欲しい|ね)?$|^(.+?)(?:って|と)(?:覚えておいて|覚えといて|覚えて|メモして(?:おいて)?)(?:ください|下さい|ほしい|ね)?$`,
-	),
-	keep:   func(s string) string { return jaSpeaker.ReplaceAllString(s, "") },
-	polite: regexp.MustCompile(`^(?:どうか|すみませんが|できれば)、?|(?:お願いします|頼みます)$`),
-	lasting: regexp.MustCompile(
-		`いつも|常に|必ず|今後|これから|毎回|絶対|基本的に|(?:使わ|付け|つけ|入れ|し)ないで|(?:回答|返信|返事|答え|説明)[はを].*(?:して|書いて)(?:ください|ほしい|欲しい)?$|^(?:日本語|英語|韓国語|中国語|ドイツ語|フランス語|スペイン語|敬語|タメ口|ため口)で(?:答えて|話して|返事して|返信して|書いて)(?:ください|下さい|ほしい|ね)?$|好み|ほしい|欲しい`,
-	),
-	once: regexp.MustCompile(`今回|今日|この(?:文|質問|メール|文章|コード)|次の|以下`),
-	project: regexp.MustCompile(
-		`^(?:この|うちの|私たちの|我々の|弊社の|今の)` + jaWorkedOn + `(?:では|には|は|で|に).*(?:使っている?|使っています|使う|使います|使用\S*|書かれている?|書かれています|動いて\S*|デプロイ\S*|採用\S*|しています|している|です|である)$`,
-	),
-	rule: regexp.MustCompile(`(?:必ず|絶対|決して|常に|禁止|ないで|ないこと|てはいけない|べき|なければ)|(?:すること|しない)$`),
+	remember: jaAsked.pattern("remember"),
+	keep:     func(s string) string { return jaSpeaker.ReplaceAllString(s, "") },
+	polite:   jaAsked.pattern("polite"),
+	lasting:  jaAsked.pattern("lasting"),
+	once:     jaAsked.pattern("once"),
+	project:  jaAsked.pattern("project"),
+	rule:     jaAsked.pattern("rule"),
 }
 
 // jaSpeaker is the speaker as a statement begins.
-var jaSpeaker = regexp.MustCompile(`^(?:私|僕|俺|わたし|ぼく)(?:は、?|の|が)|^うちの`)
+var jaSpeaker = jaAsked.pattern("speaker")
 
 var chineseAsking = asking{
-	called: regexp.MustCompile(
-		`^(?:(?:以后|今后|从现在起|从现在开始|请|麻烦|你们?|您|大家|可以|就|都|直接)，?)*叫我([^\P{Han}起去来回吃早等别多再怎什做看学上下写想说帮给不没出过先快为如]\p{Han}{0,3}?|[A-Z][A-Za-z]+)(?:吧|就好|就行|就可以了?|好了)?$`,
-	),
+	called:   zhAsked.pattern("called"),
 	calledAs: "希望被叫做$1。",
-	remember: regexp.MustCompile(`^(?:对了，?|另外，?)?(?:请|麻烦)?(?:你|您)?(?:一定要|务必|要|帮我)?(?:记住|记得|记一下|别忘了|不要忘记|牢记)(?:了)?[,，:：]? ?(.+)$`),
+	remember: zhAsked.pattern("remember"),
 	keep:     func(s string) string { return zhSpeaker.ReplaceAllString(s, "") },
-	polite:   regexp.MustCompile(`^(?:请你?|麻烦你?|拜托)|，?(?:谢谢|拜托了?)$`),
-	lasting: regexp.MustCompile(
-		`以后|今后|从现在(?:起|开始)|一直|总是|永远|每次|始终|都用|默认|不要(?:用|使用|加|发|带)|别(?:用|加|发|带)|尽量|(?:回答|回复|解释)(?:要|请|得|时).*|^用\p{Han}+(?:文|语)(?:来)?(?:回答|回复|跟我说|和我说)我?$|我(?:喜欢|希望|想要|偏好)`,
-	),
-	once:    regexp.MustCompile(`这次|今天|现在就|下面|以下|这(?:段|篇|封|个问题)`),
-	project: regexp.MustCompile(`^(?:这个|本|该|我们的?|咱们的?)` + zhWorkedOn + `(?:里|中|上|现在|目前|都|是|一直)*.*(?:使用|采用|用|写的|部署|运行|基于|遵循|要求|依赖).*$`),
-	rule:    regexp.MustCompile(`必须|一律|永远|绝不|不要|不能|不得|禁止|不准|务必|一定要|别用|应该`),
+	polite:   zhAsked.pattern("polite"),
+	lasting:  zhAsked.pattern("lasting"),
+	once:     zhAsked.pattern("once"),
+	project:  zhAsked.pattern("project"),
+	rule:     zhAsked.pattern("rule"),
 }
 
 // zhSpeaker is the speaker as a statement begins.
-var zhSpeaker = regexp.MustCompile(`^我的?(?:们的?)?`)
+var zhSpeaker = zhAsked.pattern("speaker")

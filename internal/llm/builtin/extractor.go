@@ -69,20 +69,6 @@ func (f finding) operation(t extract.Task, l extract.Line) extract.Op {
 	}
 }
 
-// factRule finds one kind of fact in a clause. Pattern's first group is the object; text and attribute may name groups
-// as $1, in text as the speaker's words in the third person, in attribute as a name.
-type factRule struct {
-	category     string
-	significance int
-	pattern      *regexp.Regexp
-	text         string
-	attribute    string
-	// accepts decides whether the object is one that a lasting fact can have.
-	accepts func(object string) bool
-	// value is the group, from 1, that a correction puts another object in place of; 0 for the object.
-	value int
-}
-
 // grammar is how a language's statements are found.
 type grammar struct {
 	// sentence is one with its end. Unlike those of text.Sentences it ends before small letters too, for chats are often
@@ -91,13 +77,13 @@ type grammar struct {
 	blocked  *regexp.Regexp // sentences that state nothing about the speaker
 	clauses  *regexp.Regexp // where a sentence is cut
 	opener   *regexp.Regexp // what may stand before a statement
-	rules    []factRule
-	besides  []factRule // what a clause states beside what a rule found in it
-	implied  []factRule // what a sentence implies of which nothing else is kept
+	rules    func() []factRule
+	besides  func() []factRule // what a clause states beside what a rule found in it
+	implied  func() []factRule // what a sentence implies of which nothing else is kept
 	// inversions and enders are how something is taken back: see inversion. An ender ends whatever holds of a property.
-	inversions  []inversion
-	enders      map[string]*regexp.Regexp
-	corrections []*regexp.Regexp                          // of what was said last: what is right in the group "right", what was wrong in "wrong"
+	inversions  func() []inversion
+	enders      func() []named
+	corrections func() []named                            // of what was said last: what is right in the group "right", what was wrong in "wrong"
 	past        *regexp.Regexp                            // words that say of a statement that it held once; nil for none
 	tags        *regexp.Regexp                            // what may stand after a statement; nil for none
 	join        func(before, object, after string) string // a statement with another object in it
@@ -144,8 +130,8 @@ func (g *grammar) find(clause string) []finding {
 		return nil
 	}
 	out := []finding{f}
-	for i := range g.besides {
-		if more, ok := g.apply(&g.besides[i], opener, f.said); ok && more.attribute != f.attribute {
+	for i := range g.besides() {
+		if more, ok := g.apply(&g.besides()[i], opener, f.said); ok && more.attribute != f.attribute {
 			out = append(out, more)
 		}
 	}
@@ -161,8 +147,8 @@ func (g *grammar) opened(clause string) (opener, said string) {
 
 // match is the fact of the first rule that fits what is said.
 func (g *grammar) match(opener, said string) (finding, bool) {
-	for i := range g.rules {
-		if f, ok := g.apply(&g.rules[i], opener, said); ok {
+	for i := range g.rules() {
+		if f, ok := g.apply(&g.rules()[i], opener, said); ok {
 			return f, true
 		}
 	}

@@ -31,7 +31,7 @@ type retelling struct {
 	person  func(clause string) (string, bool) // the clause in the third person; false where the grammar does not know how
 	quoted  func(clause string) string         // the clause as a quotation
 	// attributes name the property that a clause gives a value of which there is one at a time.
-	attributes []property
+	attributes func() []named
 	stop       string // what ends a sentence
 	// worth is the logit of factclassifier.Keeping from which on a clause is kept. Chosen on LoCoMo 26, 30 and 41 for English, on dialogues
 	// of the author's own for the others, for precision before recall.
@@ -42,12 +42,6 @@ type retelling struct {
 	others   *regexp.Regexp // a clause about somebody else; nil where attributes show it
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
 	names    bool           // its verbs name their subject, so that a clause may be a word shorter
-}
-
-// property is what a clause gives a value of.
-type property struct {
-	name    string
-	pattern *regexp.Regexp
 }
 
 // kept are the clauses of a sentence that are worth keeping, as facts: those that read like it, and those that put another
@@ -72,7 +66,7 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 
 // refuses reports whether a rule reads the clause but does not take its object for one of a lasting fact.
 func (g *grammar) refuses(clause string) bool {
-	return slices.ContainsFunc(g.rules, func(r factRule) bool { return r.accepts != nil && r.pattern.MatchString(clause) })
+	return slices.ContainsFunc(g.rules(), func(r factRule) bool { return r.accepts != nil && r.pattern.MatchString(clause) })
 }
 
 // unreal marks sentences of which no part is stated: questions, suppositions, quotations, jests, and what happens in a story.
@@ -185,7 +179,7 @@ func (t *retelling) attribute(clause string) string {
 	if unsettled.MatchString(clause) || extract.Adds(clause) || t.others != nil && t.others.MatchString(clause) {
 		return ""
 	}
-	for _, p := range t.attributes {
+	for _, p := range t.attributes() {
 		if p.pattern.MatchString(clause) {
 			return p.name
 		}

@@ -10,20 +10,10 @@ import (
 
 // introductions say who somebody of the speaker's is: how the speaker calls that one, in the first group, and the name, in the
 // second.
-var introductions = []*regexp.Regexp{
-	regexp.MustCompile(
-		`\b(?i:(?:my|our) (?:(?:\p{L}+est|oldest|little|big|older|younger|twin|late|best|new) )?(` + enKin + `)(?:'s name is| is called| is named| named| called| is|,)?) (\p{Lu}\p{L}+)`,
-	),
-	regexp.MustCompile(
-		`(?:^|[^\p{L}])(?i:(?:mi|nuestr[oa]) (hij[oa]|herman[oa]|marido|mujer|esposa|esposo|novi[oa]|madre|padre|abuel[oa]|prim[oa]|sobrin[oa]|suegr[oa]|cuñad[oa]|jef[ea])(?: se llama|,)?) (\p{Lu}\p{L}+)`,
-	),
-}
-
-// enKin are people of whom somebody has few.
-const enKin = `daughter|son|wife|husband|partner|girlfriend|boyfriend|fiancée?|brother|sister|mom|mum|mother|dad|father|grandma|grandmother|grandpa|grandfather|aunt|uncle|cousin|niece|nephew|stepson|stepdaughter|kid|toddler|baby|boss|manager|roommate|flatmate`
+var introductions = []*regexp.Regexp{enClauses.pattern("introductions"), esClauses.pattern("introductions")}
 
 // knownKin is a fact about who somebody of the speaker's is.
-var knownKin = regexp.MustCompile(`^(?:Has an? )?(?i:(` + enKin + `))(?:'s name is| is called| is| named| called)? (\p{Lu}\p{L}+)`)
+var knownKin = enClauses.pattern("known-kin")
 
 // introduced is a sentence with what the speaker calls whoever is only named in it, as far as the lines so far or what is known say
 // that: "Mira is allergic to nuts" after "my daughter Mira" is "my daughter Mira is allergic to nuts". The second result takes that

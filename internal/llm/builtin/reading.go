@@ -20,12 +20,10 @@ type reading struct {
 }
 
 // enTitle is an abbreviation before a name, whose stop ends no sentence.
-var enTitle = regexp.MustCompile(`\b(St|Dr|Mr|Mrs|Ms|Prof|Mt|Ft)\. (\p{Lu})`)
+var enTitle = enFacts.pattern("titles")
 
 // enContracted are contractions typed without their apostrophe that are no other word.
-var enContracted = regexp.MustCompile(
-	`(?i)\b(?:im|ive|dont|doesnt|didnt|isnt|arent|wasnt|werent|cant|couldnt|wouldnt|shouldnt|havent|hasnt|hadnt|thats|shes|hes|theyre|theyve|youre|youve|weve)\b`,
-)
+var enContracted = enFacts.pattern("contracted")
 
 // contract puts the apostrophe into such a contraction.
 func contract(word string) string {
@@ -257,13 +255,6 @@ func (g *grammar) read(sentence string, last []finding) []finding {
 	return out
 }
 
-// inversion turns a clause that takes something back into those that would have stated it: what the rules find in these is
-// what does not hold any more.
-type inversion struct {
-	pattern *regexp.Regexp
-	stated  []string // with the groups of the pattern as $1
-}
-
 // denials are the facts that a clause takes back.
 func (g *grammar) denials(clause, sentence string) []finding {
 	clause = strings.TrimSpace(clause)
@@ -272,7 +263,7 @@ func (g *grammar) denials(clause, sentence string) []finding {
 		return []finding{{op: opRetract, attribute: attribute, quote: said, rule: &factRule{}}}
 	}
 	var out []finding
-	for _, inv := range g.inversions {
+	for _, inv := range g.inversions() {
 		m := inv.pattern.FindStringSubmatch(said)
 		if m == nil {
 			continue
@@ -294,8 +285,8 @@ func (g *grammar) denials(clause, sentence string) []finding {
 // owned is that there is somebody or something of the speaker's, and all that was said of them.
 func (g *grammar) owned(stated string) []finding {
 	opener, said := g.opened(stated)
-	for i := range g.implied {
-		if f, ok := g.apply(&g.implied[i], opener, said); ok {
+	for i := range g.implied() {
+		if f, ok := g.apply(&g.implied()[i], opener, said); ok {
 			all := f
 			all.text = capital(strings.TrimPrefix(strings.TrimSuffix(f.text, "."), "Has a "))
 			return []finding{f, all}
@@ -306,9 +297,9 @@ func (g *grammar) owned(stated string) []finding {
 
 // ends is the property whose value a clause ends without naming it.
 func (g *grammar) ends(said string) string {
-	for attribute, pattern := range g.enders {
-		if pattern.MatchString(said) {
-			return attribute
+	for _, end := range g.enders() {
+		if end.pattern.MatchString(said) {
+			return end.name
 		}
 	}
 	return ""
@@ -357,13 +348,13 @@ func verbsOf(doing string) []string {
 // correction is what was stated last as a sentence mends it.
 func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
 	said := strings.TrimRight(strings.TrimSpace(sentence), " .,!~;…")
-	for _, pattern := range g.corrections {
-		m := pattern.FindStringSubmatch(said)
+	for _, c := range g.corrections() {
+		m := c.pattern.FindStringSubmatch(said)
 		if m == nil {
 			continue
 		}
-		right, wrong := m[pattern.SubexpIndex("right")], ""
-		if i := pattern.SubexpIndex("wrong"); i >= 0 {
+		right, wrong := m[c.pattern.SubexpIndex("right")], ""
+		if i := c.pattern.SubexpIndex("wrong"); i >= 0 {
 			wrong = m[i]
 		}
 		for _, f := range slices.Backward(last) {

@@ -34,12 +34,12 @@ type searchBody struct {
 
 // query is one of its members. Field names are ours; values are written by encoding/json, whatever is in them.
 type query struct {
-	Bool  *boolean             `json:"bool,omitempty"`
-	One   *one                 `json:"constant_score,omitempty"`
-	Match map[string]lenient   `json:"match,omitempty"`
-	Term  map[string]any       `json:"term,omitempty"`
-	Terms map[string]any       `json:"terms,omitempty"`
-	Range map[string]timeRange `json:"range,omitempty"`
+	Bool  *boolean               `json:"bool,omitempty"`
+	One   *one                   `json:"constant_score,omitempty"`
+	Match map[string]lenient     `json:"match,omitempty"`
+	Term  map[string]any         `json:"term,omitempty"`
+	Terms map[string]any         `json:"terms,omitempty"`
+	Range map[string]numberRange `json:"range,omitempty"`
 }
 
 // one has the score 1 for each row that the filter finds.
@@ -59,8 +59,8 @@ type boolean struct {
 	Minimum int     `json:"minimum_should_match,omitempty"`
 }
 
-// timeRange is in microseconds since 1970.
-type timeRange struct {
+// numberRange is a range of numbers. Those of times are microseconds since 1970.
+type numberRange struct {
 	From *int64 `json:"gte,omitempty"`
 	To   *int64 `json:"lt,omitempty"`
 }
@@ -191,6 +191,10 @@ func filters(q store.TextSearch) []query {
 	if q.Sessions != nil {
 		all = append(all, terms("session", q.Sessions))
 	}
+	if q.MinSignificance > 1 {
+		least := int64(q.MinSignificance)
+		all = append(all, query{Range: map[string]numberRange{"significance": {From: &least}}})
+	}
 	if q.Categories != nil {
 		all = append(all, terms("category", q.Categories))
 	}
@@ -204,7 +208,7 @@ func filters(q store.TextSearch) []query {
 		all = append(all, terms("terms", group))
 	}
 	if !q.From.IsZero() || !q.To.IsZero() {
-		all = append(all, query{Range: map[string]timeRange{"time": {From: micros(q.From), To: micros(q.To)}}})
+		all = append(all, query{Range: map[string]numberRange{"time": {From: micros(q.From), To: micros(q.To)}}})
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 
@@ -55,7 +56,7 @@ func TestEachTypeOfIndexFindsWhatPassesTheFilters(t *testing.T) {
 				t.Fatal(err)
 			}
 			if kind != milvusindex.DiskANN { // the wheel of 2.3.5 fails to build it (bad_function_call), and compares all vectors
-				isBuilt(t, c, prefix+"_facts_s1_v1_b1")
+				isBuilt(t, c, prefix+"_facts_s1_v1_b1", 3*time.Minute)
 			}
 			until(t, func() string {
 				found, all := recalled(t, v, exact, space)
@@ -73,9 +74,9 @@ func TestEachTypeOfIndexFindsWhatPassesTheFilters(t *testing.T) {
 }
 
 // isBuilt waits until all rows that are sealed are in the index.
-func isBuilt(t testing.TB, c client.Client, name string) {
+func isBuilt(t testing.TB, c client.Client, name string, limit time.Duration) {
 	t.Helper()
-	until(t, func() string {
+	untilWithin(t, limit, func() string {
 		total, indexed, err := c.GetIndexBuildProgress(t.Context(), name, "vector")
 		if err != nil || total == 0 || indexed < total {
 			return fmt.Sprintf("%d of %d rows are in the index: %v", indexed, total, err)

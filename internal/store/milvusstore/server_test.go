@@ -107,9 +107,14 @@ func agrees(t *testing.T, v store.VectorView, exact store.VectorView, space stor
 // until waits until there is no difference.
 func until(t testing.TB, diff func() string) {
 	t.Helper()
+	untilWithin(t, 3*time.Minute, diff)
+}
+
+func untilWithin(t testing.TB, limit time.Duration, diff func() string) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(3 * time.Minute)
+	late := time.After(limit)
 	for d := diff(); d != ""; d = diff() {
 		select {
 		case <-tick.C:

@@ -199,11 +199,15 @@ func (s *workStore) PendingPeriods(ctx context.Context, before time.Time, limit 
 }
 
 // DeferPeriods implements store.Work.
-func (s *workStore) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
-	if err := s.inLife(ctx, user, scope); err != nil {
+func (s *workStore) DeferPeriods(ctx context.Context, d store.PeriodsDeferral) error {
+	if err := s.inLife(ctx, d.User, d.Scope); err != nil {
 		return err
 	}
-	if _, err := s.users.UpdateOne(ctx, eq("_id", scope), setTime("periods_at", until)); err != nil {
+	filter := eq("_id", d.Scope)
+	if !d.Seen.IsZero() {
+		filter = eq("_id", d.Scope, "periods_at", micros(d.Seen))
+	}
+	if _, err := s.users.UpdateOne(ctx, filter, setTime("periods_at", d.Until)); err != nil {
 		return uncertain("defer periods", err)
 	}
 	return nil

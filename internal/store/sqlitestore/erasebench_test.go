@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -179,4 +180,55 @@ func BenchmarkEraseMessages(b *testing.B) {
 		}
 		b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms-until-invisible")
 	}
+}
+
+// BenchmarkPass prints what the pass at the end of an erasure takes in a file of 200 MB of which 20 sessions were written to since the
+// last one, as a baseline in the same run what one over all pages takes, and the share of each of 50 erasures that end at the same time.
+// Each pass has the WAL cut, with its fsyncs.
+func BenchmarkPass(b *testing.B) {
+	s := open(b, sqlitestore.Options{Path: filepath.Join(b.TempDir(), "strata.db")})
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	must(s.Write(b.Context(), func(c *sqlitestore.Conn) error {
+		return c.Script(`CREATE TABLE filler (x); WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 450000)
+			INSERT INTO filler SELECT hex(randomblob(200)) FROM n`)
+	}))
+	n := 0
+	pass := func(erasures int) time.Duration {
+		for i := range 20 {
+			n++
+			_, err := s.Append(b.Context(), benchTurn(alice.Session(fmt.Sprint("s", i)), n, "words that are said"))
+			must(err)
+		}
+		began := time.Now()
+		var g errgroup.Group
+		for range erasures {
+			g.Go(func() error {
+				done, err := s.Purge(b.Context())
+				if err == nil && !done {
+					err = errors.New("nobody reads, but the WAL is not cut")
+				}
+				return err
+			})
+		}
+		must(g.Wait())
+		return time.Since(began)
+	}
+	pass(1)
+	var everywhere, written, together time.Duration
+	for b.Loop() {
+		must(s.LookEverywhere(b.Context()))
+		everywhere += pass(1)
+		written += pass(1)
+		together += pass(50)
+	}
+	per := func(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 / float64(b.N) }
+	b.ReportMetric(per(everywhere), "ms-all-pages")
+	b.ReportMetric(per(written), "ms-written-pages")
+	b.ReportMetric(float64(everywhere)/float64(written), "times-less")
+	b.ReportMetric(per(together)/50, "ms-each-of-50")
 }

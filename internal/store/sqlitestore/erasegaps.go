@@ -3,35 +3,108 @@ package sqlitestore
 import (
 	"context"
 	"encoding/binary"
+	"iter"
 	"slices"
+	"sync/atomic"
 )
 
 // A page of a b-tree has room between its list of cells and the cells themselves. When SQLite moves cells to other pages, copies of them
-// may stay in that room until others are written over them; secure_delete overwrites what is deleted where it is then, and knows
-// nothing of the copies (sqlite3.c: rebuildPage). So a sweep ends with the rooms of the whole file, after all rows are deleted.
+// may stay in that room until others are written over them (sqlite3.c: rebuildPage); secure_delete overwrites what is deleted where it is
+// then, and knows nothing of the copies. So erasures end with a pass over the rooms, after their rows are deleted.
+//
+// A pass looks at the pages that were written since the one before, whoever wrote them: a copy may lie wherever the row was once. That is
+// enough, since whatever puts a copy into a room, or brings a room to a page of another number (balance_nonroot), writes that page, and of
+// a deleted row no further copies are made. The first pass after the file was opened looks at every page.
+//
 // The layout is https://www.sqlite.org/fileformat2.html#b_tree_pages; sqlite_dbpage reads and writes pages.
 const (
 	pagesRead    = 512     // looked at in one read
 	pagesWritten = 64      // in one write, so that writes of others wait for some milliseconds
 	firstHeader  = 100     // bytes before the first page's own header
 	mostPages    = 1 << 24 // a larger file has pages of other kinds that begin as a b-tree's do: its rooms are left as they are
+	mostRounds   = 8       // of a pass; in each fewer pages are left
 )
 
-// clearGaps overwrites the room between the cells of every page that is not zero.
+// purges are the passes that end erasures.
+type purges struct {
+	asked   atomic.Int64  // calls of purge
+	running chan struct{} // full while a pass runs, which has what follows
+	served  int64         // of asked, those whose rows were deleted before the last pass began
+	gone    bool          // whether that pass cut the WAL
+	left    pageSet       // what passes took up and did not look at yet
+}
+
+// purge overwrites what deleted rows left behind in the file and its WAL. It reports false while readers are in the way. One pass serves
+// all calls that wait when it begins.
+func (s *core) purge(ctx context.Context) (done bool, err error) {
+	p := &s.purges
+	mine := p.asked.Add(1)
+	select {
+	case p.running <- struct{}{}:
+	case <-ctx.Done():
+		return false, fault("overwrite what was deleted", ctx.Err())
+	}
+	defer func() { <-p.running }()
+	if p.served >= mine {
+		return p.gone, nil
+	}
+	all := p.asked.Load()
+	if err := s.clearGaps(ctx); err != nil {
+		return false, err
+	}
+	if done, err = s.cutWAL(ctx); err != nil {
+		return false, err
+	}
+	p.served, p.gone = all, done
+	return done, nil
+}
+
+// clearGaps overwrites the room between the cells of every page that is not zero. It looks at many pages beside the writes of others, and
+// then at those that were written meanwhile; at the last ones in a transaction that nothing is written beside, so that no room can be
+// brought to a page that was looked at before.
 func (s *core) clearGaps(ctx context.Context) error {
-	for next, last := int64(1), int64(1); next <= last; next += pagesRead {
-		var dirty []int64
-		err := s.read(ctx, "look at pages", func(c *conn) (err error) {
-			if last, err = pageCount(c); err != nil || last >= mostPages {
+	left := &s.purges.left
+	for round := 1; ; round++ {
+		var last bool
+		err := s.writeFirst(ctx, "overwrite rooms of pages", func(c *conn) error {
+			pages, err := pageCount(c)
+			if err != nil {
 				return err
 			}
-			for no := next; no < next+pagesRead && no <= last; no++ {
-				used, err := isGapUsed(c, no)
+			left.join(s.writer.written.take(pages))
+			if pages >= mostPages {
+				*left = nil
+			}
+			if last = left.len() <= pagesWritten || round == mostRounds; !last {
+				return nil
+			}
+			return clearPages(c, left.each())
+		})
+		if err == nil && !last {
+			err = s.clearBeside(ctx, slices.Collect(left.each()))
+		}
+		if err != nil {
+			return err
+		}
+		*left = nil
+		if last {
+			return nil
+		}
+	}
+}
+
+// clearBeside overwrites the rooms of pages in short transactions.
+func (s *core) clearBeside(ctx context.Context, pages []int64) error {
+	for some := range slices.Chunk(pages, pagesRead) {
+		var used []int64
+		err := s.read(ctx, "look at pages", func(c *conn) error {
+			for _, no := range some {
+				is, err := isGapUsed(c, no)
 				if err != nil {
 					return err
 				}
-				if used {
-					dirty = append(dirty, no)
+				if is {
+					used = append(used, no)
 				}
 			}
 			return nil
@@ -39,11 +112,9 @@ func (s *core) clearGaps(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if last >= mostPages {
-			return nil
-		}
-		for some := range slices.Chunk(dirty, pagesWritten) {
-			if err := s.write(ctx, "overwrite rooms of pages", func(c *conn) error { return clearPages(c, some) }); err != nil {
+		for few := range slices.Chunk(used, pagesWritten) {
+			err := s.write(ctx, "overwrite rooms of pages", func(c *conn) error { return clearPages(c, slices.Values(few)) })
+			if err != nil {
 				return err
 			}
 		}
@@ -51,9 +122,16 @@ func (s *core) clearGaps(ctx context.Context) error {
 	return nil
 }
 
-// clearPages overwrites the rooms of pages as they are now.
-func clearPages(c *conn, pages []int64) error {
-	for _, no := range pages {
+// clearPages overwrites the rooms of pages as they are now, where something is in them.
+func clearPages(c *conn, pages iter.Seq[int64]) error {
+	for no := range pages {
+		used, err := isGapUsed(c, no)
+		if err != nil {
+			return err
+		}
+		if !used {
+			continue
+		}
 		page, err := filePage(c, no)
 		if err != nil {
 			return err

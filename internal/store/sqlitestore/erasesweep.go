@@ -39,10 +39,7 @@ func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (
 		}
 		deleted, left = deleted+w.deleted, left-w.deleted
 		if !w.isFull() {
-			if err := s.clearGaps(ctx); err != nil {
-				return deleted, false, err
-			}
-			done, err := s.cutWAL(ctx)
+			done, err := s.purge(ctx)
 			return deleted, done, err
 		}
 	}
@@ -53,7 +50,7 @@ func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (
 // It reports false while readers are in the way.
 func (s *core) cutWAL(ctx context.Context) (done bool, err error) {
 	for range cutTries {
-		if done, err = s.cutWALOnce(); done || err != nil {
+		if done, err = s.cutWALOnce(ctx); done || err != nil {
 			return done, fault("cut the write-ahead log", err)
 		}
 		select {
@@ -67,22 +64,31 @@ func (s *core) cutWAL(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-func (s *core) cutWALOnce() (done bool, err error) {
+func (s *core) cutWALOnce(ctx context.Context) (done bool, err error) {
 	c, err := dial(s.path, writing()...)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	s.writer.moving.Lock()
-	defer s.writer.moving.Unlock()
-	if _, _, err := c.checkpoint("PASSIVE"); err != nil { // most of the work, while others write
+	_, _, err = c.checkpoint("PASSIVE") // most of the work, while others write
+	s.writer.moving.Unlock()
+	if err != nil {
 		return false, err
 	}
 	if err := c.run(busyFor(cutWait)); err != nil {
 		return false, err
 	}
-	pages, _, err := c.checkpoint("TRUNCATE")
-	return err == nil && pages == 0, err
+	err = s.writer.between(ctx, func() error {
+		if !s.writer.moving.TryLock() {
+			return nil
+		}
+		defer s.writer.moving.Unlock()
+		pages, _, err := c.checkpoint("TRUNCATE")
+		done = err == nil && pages == 0
+		return err
+	})
+	return done, err
 }
 
 // sweeping is one piece of a sweep while the writer deletes it.

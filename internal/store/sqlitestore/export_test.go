@@ -37,6 +37,63 @@ func (s *Store) BeginMoving() (end func()) {
 	return s.writer.moving.Unlock
 }
 
+// Purge ends erasures as a sweep does.
+func (s *Store) Purge(ctx context.Context) (done bool, err error) { return s.purge(ctx) }
+
+// Purges is how many calls of purge there were.
+func (s *Store) Purges() int64 { return s.purges.asked.Load() }
+
+// BeginPurge is the beginning of a pass that ends when end is called.
+func (s *Store) BeginPurge() (end func()) {
+	s.purges.running <- struct{}{}
+	return func() { <-s.purges.running }
+}
+
+// Gaps are the pages of the file whose rooms are as asked for.
+func (s *Store) Gaps(ctx context.Context, is func(gap []byte) bool) (pages []int64, err error) {
+	err = s.read(ctx, "test", func(c *conn) error {
+		last, err := pageCount(c)
+		for no := int64(1); err == nil && no <= last; no++ {
+			err = lookAtPage(c, no, func(page []byte) {
+				if is(gapOf(no, page)) {
+					pages = append(pages, no)
+				}
+			})
+		}
+		return err
+	})
+	return pages, err
+}
+
+// MoveWAL moves the WAL into the file, so that the next commit begins it anew.
+func (s *Store) MoveWAL() error {
+	return s.writer.between(context.Background(), s.writer.moveAfterOther)
+}
+
+// LookEverywhere has the next pass look at every page of the file, as the first one does.
+func (s *Store) LookEverywhere(ctx context.Context) error {
+	return s.writer.between(ctx, func() error {
+		s.writer.written.all = true
+		return nil
+	})
+}
+
+// Written changes which pages the next pass takes for written ones. It must be called while nobody writes.
+func (s *Store) Written(ctx context.Context, change func(all map[int64]bool)) error {
+	return s.writer.between(ctx, func() error {
+		pages := map[int64]bool{}
+		for no := range s.writer.written.pages.each() {
+			pages[no] = true
+		}
+		change(pages)
+		s.writer.written.pages = nil
+		for no := range pages {
+			s.writer.written.pages.add(no)
+		}
+		return nil
+	})
+}
+
 // Value returns a query's first value.
 func (c *conn) Value(query string) (any, error) { return c.value(query) }
 

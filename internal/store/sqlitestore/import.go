@@ -395,10 +395,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 	if err != nil || !empty || uid == 0 {
 		return empty && err == nil, err
 	}
-	if err := s.clearGaps(ctx); err != nil {
-		return false, err
-	}
-	if cut, err := s.cutWAL(ctx); err != nil || !cut {
+	if gone, err := s.purge(ctx); err != nil || !gone {
 		return false, err
 	}
 	err = s.write(ctx, "abandon import", func(c *conn) error {

@@ -61,6 +61,7 @@ type core struct {
 	writer  *writer
 	readers chan *conn    // idle ones; nil in place of one that must be dialled again
 	long    chan struct{} // holds one for each long read that runs
+	purges  purges
 	closed  chan struct{}
 }
 
@@ -134,7 +135,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	c := &core{
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
-		writer: newWriter(func() (*conn, error) { return dial(path, writing()...) }, o.Log),
+		purges: purges{running: make(chan struct{}, 1)},
+		writer: newWriter(path, o.Log),
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
@@ -200,6 +202,11 @@ func (s *Store) Check(ctx context.Context) error {
 // write has do done by the writer, in a transaction.
 func (s *core) write(ctx context.Context, what string, do func(*conn) error) error {
 	return fault(what, s.writer.submit(ctx, do))
+}
+
+// writeFirst is write for what must come first in its transaction.
+func (s *core) writeFirst(ctx context.Context, what string, do func(*conn) error) error {
+	return fault(what, s.writer.submitFirst(ctx, do))
 }
 
 // read runs do on a connection that sees one instant of the file. ctx is heeded before it starts; what do reads is

@@ -169,13 +169,14 @@ func (s *workStore) PendingPeriods(ctx context.Context, before time.Time, limit 
 }
 
 // DeferPeriods implements store.Work.
-func (s *workStore) DeferPeriods(ctx context.Context, user memory.UserRef, scope memory.ScopeKey, until time.Time) error {
+func (s *workStore) DeferPeriods(ctx context.Context, d store.PeriodsDeferral) error {
 	return s.write(ctx, "defer periods", func(c *conn) error {
-		at, err := findLife(c, user, scope)
+		at, err := findLife(c, d.User, d.Scope)
 		if err != nil {
 			return err
 		}
-		return c.run(`UPDATE users SET periods_at = ? WHERE uid = ?`, orNever(until), at.uid)
+		return c.run(`UPDATE users SET periods_at = ?1 WHERE uid = ?2 AND (?3 IS NULL OR periods_at = ?3)`,
+			orNever(d.Until), at.uid, orNever(d.Seen))
 	})
 }
 

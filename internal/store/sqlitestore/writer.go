@@ -56,16 +56,19 @@ type writer struct {
 	conn  *conn         // nil after a failure, until the next batch
 	due   func() error  // moves the WAL into the file before run's next batch; nil for nothing
 	tried int64         // pages of the WAL when it was last tried to begin it anew
+	// written is what was committed, once the turn is given up.
+	written writtenPages
 
 	commits  atomic.Int64
 	requests atomic.Int64
 	sick     atomic.Bool // the last commit failed
 }
 
-func newWriter(dial func() (*conn, error), log *slog.Logger) *writer {
+func newWriter(path string, log *slog.Logger) *writer {
 	return &writer{
-		dial: dial, log: log, queue: make(chan *request, queueLength), work: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
-		turn: make(chan struct{}, 1),
+		dial: func() (*conn, error) { return dial(path, writing()...) },
+		log:  log, queue: make(chan *request, queueLength), work: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1), written: writtenPages{path: path + "-wal", all: true},
 	}
 }
 
@@ -116,6 +119,41 @@ func (w *writer) accept(ctx context.Context, r *request) (idle bool, err error) 
 		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
+	}
+}
+
+// submitFirst is submit for a request that must be the first of its transaction: every page that was written before is in written.
+func (w *writer) submitFirst(ctx context.Context, do func(*conn) error) error {
+	if err := w.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer backendlatency.Idle(ctx)()
+	r := &request{do: do, done: make(chan struct{})}
+	w.serveOwn(r)
+	return r.err
+}
+
+// between runs do between two transactions.
+func (w *writer) between(ctx context.Context, do func() error) error {
+	if err := w.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer w.release()
+	return do()
+}
+
+// takeTurn waits until nobody else has the connection.
+func (w *writer) takeTurn(ctx context.Context) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return store.ShuttingDown()
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -170,6 +208,9 @@ func (w *writer) run() {
 	w.serveQueue()
 	if w.conn != nil {
 		w.drop()
+	}
+	if err := w.written.close(); err != nil {
+		w.log.Warn("closing the write-ahead log failed", "error", err)
 	}
 }
 
@@ -265,6 +306,7 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	}
 	err := safegroup.Contain(func() error { return w.transact(&batch) })
 	if err != nil {
+		w.written.all = true
 		w.drop()
 		return batch, fault("commit", err)
 	}
@@ -273,13 +315,27 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	return batch, nil
 }
 
-// tidy asks for a checkpoint of the WAL once enough requests were committed and have their results. None waits for it.
+// tidy notes what was committed, and asks for a checkpoint of the WAL once enough requests were. They have their results, and none waits
+// for it.
 func (w *writer) tidy(requests int) {
 	total, n := w.requests.Load(), int64(requests)
 	if total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
-	w.logMoved(safegroup.Contain(w.boundWAL))
+	if err := safegroup.Contain(w.lookAtWAL); err != nil {
+		w.written.all = true
+		w.log.Warn("looking at the write-ahead log failed", "error", err)
+	}
+}
+
+// lookAtWAL notes what was committed, and keeps the WAL short.
+func (w *writer) lookAtWAL() error {
+	pages, waiting, err := w.conn.checkpoint("NOOP")
+	if err != nil {
+		return err
+	}
+	w.boundWAL(pages, waiting)
+	return w.written.note(pages)
 }
 
 func (w *writer) logMoved(err error) {
@@ -289,11 +345,7 @@ func (w *writer) logMoved(err error) {
 }
 
 // boundWAL has a long WAL moved into the file, and begun anew: beside the writer, or before its next batch.
-func (w *writer) boundWAL() error {
-	pages, waiting, err := w.conn.checkpoint("NOOP")
-	if err != nil {
-		return err
-	}
+func (w *writer) boundWAL(pages, waiting int64) {
 	if pages < w.tried {
 		w.tried = 0 // it was begun anew
 	}
@@ -305,7 +357,6 @@ func (w *writer) boundWAL() error {
 	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
 		w.tried, w.due = pages, w.moveWAL // a reader may keep it from being begun anew
 	}
-	return nil
 }
 
 // moveAfterOther is moveWAL once the checkpoint beside it has ended.

@@ -110,6 +110,43 @@ func testAdoptions(t *testing.T, open Open[store.PrimaryStore]) {
 			t.Errorf("work is %+v, want as %+v", is, was)
 		}
 	})
+	t.Run("segments that came with an import must stay its own, and turns of adopted sessions must wait for the search index", func(t *testing.T) {
+		m, staged := start(t), store.ImportUser(importScope)
+		sessions := m.commit(t)
+		var turns []store.TurnRef
+		each(t, m, staged, func(r store.Record) {
+			if r.Turn != nil && len(r.Turn.Messages) > 0 {
+				turns = append(turns, store.TurnRef{Session: r.Turn.Session, TurnNo: r.Turn.TurnNo})
+			}
+		})
+		came := put(t, m, store.SegmentWrite{
+			User: staged, Scope: importScope, Analyzer: "v1", Messages: len(turns), Data: []byte("came along"), Time: noon,
+		})
+		for _, session := range sessions {
+			m.adopt(t, session, store.SessionAdopted)
+		}
+		wantEqual(t, len(searchIndex(t, m, carol).Segments), 0)
+		waits := refs(pending(t, m, carol, 1000))
+		for _, turn := range turns {
+			if !slices.Contains(waits, turn) {
+				t.Errorf("turn %d of %s does not wait", turn.TurnNo, turn.Session)
+			}
+		}
+		segments, err := m.Segments(t.Context(), staged, []int64{came})
+		failing(t)(nil, err)
+		if len(segments) != 1 || string(segments[0].Data) != "came along" {
+			t.Errorf("of the import's segments %d are there", len(segments))
+		}
+		put(t, m, store.SegmentWrite{
+			User: carol, Scope: m.into.Scope, Analyzer: "v1", Messages: len(turns), Data: []byte("its own"), Turns: turns, Time: minute(101),
+		})
+		wantEqual(t, len(pending(t, m, carol, 1000)), len(waits)-len(turns))
+		abandon(t, m, 500)
+		if segments, err := m.Segments(t.Context(), staged, []int64{came}); err == nil && len(segments) > 0 {
+			t.Error("the import's segment outlives it")
+		}
+		wantEqual(t, len(searchIndex(t, m, carol).Segments), 1)
+	})
 	t.Run("AdoptSession must have the session's jobs be the user's: they are listed, and one that is open can be claimed", func(t *testing.T) {
 		m := start(t)
 		appendN(t, m, inS, "waits", 2)

@@ -868,7 +868,9 @@ func testLateWritesOfUser(t *testing.T, open Open[store.PrimaryStore]) {
 		"ApplyFacts with a job": func() error { _, err := s.ApplyFacts(t.Context(), ofJob); return err },
 		"ChangeSummary":         func() error { _, err := s.ChangeSummary(t.Context(), words); return err },
 		"PutSegment":            func() error { _, err := s.PutSegment(t.Context(), segmentLate); return err },
-		"DeferPeriods":          func() error { return s.DeferPeriods(t.Context(), alice, head.ScopeKey, minute(9)) },
+		"DeferPeriods": func() error {
+			return s.DeferPeriods(t.Context(), store.PeriodsDeferral{User: alice, Scope: head.ScopeKey, Until: minute(9)})
+		},
 	}
 	begin(t, s, eraseAlice("e"))
 	for _, again := range []bool{false, true} {

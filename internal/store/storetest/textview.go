@@ -423,7 +423,7 @@ func (v *textView) testFilters(t *testing.T) {
 		return r
 	})...)
 	goal, plan := noted(scope, "goal", "one filler"), noted(scope, "plan", "one filler")
-	plan.Category = memory.CategoryDecision
+	plan.Category, plan.Significance = memory.CategoryDecision, 7
 	v.put(t, goal, plan)
 	filtered := func(q store.TextSearch, filter func(*store.TextSearch)) store.TextSearch {
 		q.Limit = 3
@@ -438,6 +438,8 @@ func (v *textView) testFilters(t *testing.T) {
 	v.await(t, filtered(said, func(q *store.TextSearch) { q.From, q.To = past.Time.Add(time.Microsecond), noon }))
 	v.await(t, filtered(known, func(q *store.TextSearch) { q.CurrentOnly = true }), "goal", "plan")
 	v.await(t, filtered(known, func(q *store.TextSearch) { q.Categories = []memory.Category{memory.CategoryDecision} }), "plan")
+	v.await(t, filtered(known, func(q *store.TextSearch) { q.MinSignificance = 6 }), "plan")
+	v.await(t, filtered(known, func(q *store.TextSearch) { q.MinSignificance, q.CurrentOnly = 5, true }), "goal", "plan")
 }
 
 func (v *textView) crowd(row func(i int) store.TextRow) []store.TextRow {

@@ -149,7 +149,7 @@ func useWork(t *testing.T, s store.PrimaryStore) {
 	mustDefer(t, s, deferral(t, s, inS, minute(1)))
 	pendingSessions(t, s, minute(9), 9)
 	pendingPeriods(t, s, minute(9), 9)
-	failing(t)(nil, s.DeferPeriods(ctx, alice, job.Scope, minute(1)))
+	failing(t)(nil, s.DeferPeriods(ctx, store.PeriodsDeferral{User: alice, Scope: job.Scope, Until: minute(1)}))
 	failing(t)(s.WorkStats(ctx))
 }
 

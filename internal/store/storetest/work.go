@@ -132,7 +132,7 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("PendingPeriods must return users whose time to be looked at is not after before, the longest waiting first", func(t *testing.T) {
 		testPendingPeriods(t, open(t))
 	})
-	t.Run("DeferPeriods must set when the user's periods are looked at again; a zero time means not before the next leaf", func(t *testing.T) {
+	t.Run("DeferPeriods must set when the user's periods are looked at again, unless the time is not Seen any more", func(t *testing.T) {
 		testDeferPeriods(t, open(t))
 	})
 	t.Run(
@@ -194,7 +194,9 @@ func testPendingPeriods(t *testing.T, s store.PrimaryStore) {
 	wantEqual(t, pendingPeriods(t, s, minute(20), 9), []memory.UserRef{other, alice})
 	wantEqual(t, pendingPeriods(t, s, minute(30), 1), []memory.UserRef{other})
 	wantEqual(t, len(pendingPeriods(t, s, minute(9), 9)), 0)
-	if err := s.DeferPeriods(t.Context(), bob, mustUser(t, s, bob).Scope, noon.AddDate(1, 0, 0)); err != nil {
+	if err := s.DeferPeriods(t.Context(), store.PeriodsDeferral{
+		User: bob, Scope: mustUser(t, s, bob).Scope, Until: noon.AddDate(1, 0, 0),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wantEqual(t, pendingPeriods(t, s, minute(10), 9), []memory.UserRef{other, bob}) // by a clock that was ahead
@@ -205,20 +207,27 @@ func testDeferPeriods(t *testing.T, s store.PrimaryStore) {
 	appendN(t, s, ref, "a", 3)
 	leaf(t, s, ref, 1, 1, func(w *store.NodeWrite) { w.LookAt = minute(10) })
 	scope := mustUser(t, s, alice).Scope
-	set := func(until time.Time) {
+	set := func(seen, until time.Time) {
 		t.Helper()
-		if err := s.DeferPeriods(t.Context(), alice, scope, until); err != nil {
+		if err := s.DeferPeriods(t.Context(), store.PeriodsDeferral{User: alice, Scope: scope, Seen: seen, Until: until}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	set(minute(20))
+	set(time.Time{}, minute(20)) // whatever it is
 	wantEqual(t, len(pendingPeriods(t, s, minute(19), 9)), 0)
 	wantEqual(t, pendingPeriods(t, s, minute(20), 9), []memory.UserRef{alice})
-	set(time.Time{})
+	set(minute(20), minute(30)) // as it was seen
+	wantEqual(t, len(pendingPeriods(t, s, minute(29), 9)), 0)
+	if _, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, Timezone: ptr("Asia/Seoul"), Time: minute(12)}); err != nil {
+		t.Fatal(err)
+	}
+	set(minute(30), time.Time{}) // a change since then
+	wantEqual(t, pendingPeriods(t, s, minute(12), 9), []memory.UserRef{alice})
+	set(minute(12), time.Time{}) // a zero time means not before the next leaf
 	wantEqual(t, len(pendingPeriods(t, s, minute(1000), 9)), 0)
 	leaf(t, s, ref, 2, 2, func(w *store.NodeWrite) { w.LookAt = minute(15) })
 	wantEqual(t, pendingPeriods(t, s, minute(15), 9), []memory.UserRef{alice})
-	wantReason(t, s.DeferPeriods(t.Context(), alice, "another life", minute(1)), memory.ReasonUserNotFound)
+	wantReason(t, s.DeferPeriods(t.Context(), store.PeriodsDeferral{User: alice, Scope: "another life", Until: minute(1)}), memory.ReasonUserNotFound)
 	wantEqual(t, len(pendingPeriods(t, s, minute(14), 9)), 0)
 }
 
@@ -262,7 +271,7 @@ func testLookAtPeriodsAgain(t *testing.T, s store.PrimaryStore) {
 		{"a title", session(store.SessionUpdate{Title: ptr("t")}), false},
 		{"a context start", session(store.SessionUpdate{ContextStart: ptr(int64(2))}), true},
 	} {
-		if err := s.DeferPeriods(t.Context(), alice, scope, time.Time{}); err != nil {
+		if err := s.DeferPeriods(t.Context(), store.PeriodsDeferral{User: alice, Scope: scope}); err != nil {
 			t.Fatal(err)
 		}
 		if err := change.do(); err != nil {

@@ -82,6 +82,7 @@ func isBehind(p *store.TextPosition, count int, r store.TextRow) bool {
 // textPasses reports whether a row passes all filters of a search.
 func textPasses(q store.TextSearch, r store.TextRow) bool {
 	return (q.Sessions == nil || slices.Contains(q.Sessions, r.Place.Session)) &&
+		(q.MinSignificance <= 1 || r.Significance >= q.MinSignificance) &&
 		(q.Categories == nil || slices.Contains(q.Categories, r.Category)) &&
 		(q.Roles == nil || slices.Contains(q.Roles, r.Role)) &&
 		!slices.ContainsFunc(q.Required, func(group []string) bool { return overlap(group, r.Terms) == 0 }) &&

@@ -221,7 +221,7 @@ class UpdateSessionResponse(_message.Message):
     def __init__(self, session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
-    __slots__ = ("user_id", "session_id", "page_size", "page_token", "newest_first", "include_original", "visible_only")
+    __slots__ = ("user_id", "session_id", "page_size", "page_token", "newest_first", "include_original", "visible_only", "from_seq")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -229,6 +229,7 @@ class ListMessagesRequest(_message.Message):
     NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ORIGINAL_FIELD_NUMBER: _ClassVar[int]
     VISIBLE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    FROM_SEQ_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     session_id: str
     page_size: int
@@ -236,7 +237,8 @@ class ListMessagesRequest(_message.Message):
     newest_first: bool
     include_original: bool
     visible_only: bool
-    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., newest_first: bool = ..., include_original: bool = ..., visible_only: bool = ...) -> None: ...
+    from_seq: int
+    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., newest_first: bool = ..., include_original: bool = ..., visible_only: bool = ..., from_seq: _Optional[int] = ...) -> None: ...
 
 class ListMessagesResponse(_message.Message):
     __slots__ = ("messages", "next_page_token", "etag")

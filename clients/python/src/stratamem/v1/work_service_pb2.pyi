@@ -200,16 +200,18 @@ class StoreReceipt(_message.Message):
     def __init__(self, store: _Optional[str] = ..., found: _Optional[int] = ..., deleted: _Optional[int] = ..., remaining: _Optional[int] = ..., purged_by: _Optional[_Union[PurgedBy, str]] = ...) -> None: ...
 
 class ErasureExtent(_message.Message):
-    __slots__ = ("sessions", "messages", "facts", "summaries")
+    __slots__ = ("sessions", "messages", "facts", "summaries", "documents")
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     FACTS_FIELD_NUMBER: _ClassVar[int]
     SUMMARIES_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
     sessions: int
     messages: int
     facts: int
     summaries: int
-    def __init__(self, sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., summaries: _Optional[int] = ...) -> None: ...
+    documents: int
+    def __init__(self, sessions: _Optional[int] = ..., messages: _Optional[int] = ..., facts: _Optional[int] = ..., summaries: _Optional[int] = ..., documents: _Optional[int] = ...) -> None: ...
 
 class GetJobRequest(_message.Message):
     __slots__ = ("user_id", "job_id", "wait")

@@ -470,8 +470,8 @@ export type ImportUserResponse = Message<"memory.v1.ImportUserResponse"> & {
   vectors: bigint;
 
   /**
-   * How many vectors of the file were left out, and are made again in the background: the server's are of another model or dimension, or
-   * the user was there already.
+   * How many vectors of the file were left out: the server's are of another model or dimension and are made again in the background, or
+   * what they are of was left out.
    *
    * @generated from field: int64 left_vectors = 8;
    */
