@@ -444,7 +444,7 @@ func testAccess(t *testing.T, d *desk, h *harness, of *issuer) {
 			t.Errorf("whether the %s sees whose jobs there are is not %v: %v\n%s", role, sees, err, told)
 		}
 	}
-	if told := strings.Join(witness.tellAll(t), "\n"); strings.Count(told, "canaryofadas") < 3 {
+	if told := strings.Join(witness.replayAll(t), "\n"); strings.Count(told, "canaryofadas") < 3 {
 		t.Errorf("ada's memory was changed by others: what is left is\n%s", told)
 	}
 	for _, last := range []string{"MemoryService/DeleteSession", "UserService/EraseUser"} { // each role's own ada, so that there is something
@@ -459,8 +459,8 @@ func testAccess(t *testing.T, d *desk, h *harness, of *issuer) {
 	t.Logf("%d cells", tried)
 }
 
-// tellAll reads back what is stored of the user.
-func (s *steps) tellAll(t *testing.T) (told []string) {
+// replayAll reads back what is stored of the user.
+func (s *steps) replayAll(t *testing.T) (told []string) {
 	for i, step := range walk {
 		if _, name, _ := strings.Cut(step.method, "/"); strings.HasPrefix(name, "Get") || strings.HasPrefix(name, "List") || strings.HasPrefix(name, "Search") {
 			answer, _ := s.take(t, i)
@@ -553,7 +553,7 @@ func testTenants(t *testing.T, o appOptions) {
 	if own < 20 {
 		t.Errorf("the walk found %d of its own words only", own)
 	}
-	told := strings.Join(two.tellAll(t), "\n")
+	told := strings.Join(two.replayAll(t), "\n")
 	if n := strings.Count(told, two.canary); n < 10 || strings.Contains(told, one.canary) {
 		t.Errorf("after one tenant erased all of its own the other finds %d of its words:\n%s", n, told)
 	}

@@ -294,7 +294,7 @@ func (l *ledger) same(said *traits) (memory.Fact, bool) {
 			rank += int(equal)
 		}
 		if hasEvidence(t.fact.Said(), said.fact.Evidence) {
-			rank += 2 * int(equal) // it has been told already
+			rank += 2 * int(equal) // it has been stated already
 		}
 		if rank > most || rank == most && later(t.fact, best) {
 			best, most = t.fact, rank

@@ -48,8 +48,8 @@ func wantHolding(t *testing.T, s extract.State, want ...string) {
 	}
 }
 
-// told is a job with one proposal of a home city, said in a message.
-func told(seq int64, city string, create, record time.Time) job {
+// homeCity is a job with one proposal of a home city, said in a message.
+func homeCity(seq int64, city string, create, record time.Time) job {
 	m := said(memory.RoleUser, "I live in "+city+".")
 	m.Seq, m.ID, m.CreateTime, m.RecordTime = seq, fmt.Sprint("m", seq), create, record
 	task := extract.NewTask(extract.Input{Session: "s", SessionID: "chat", Messages: []memory.Message{m}})
@@ -61,7 +61,7 @@ func told(seq int64, city string, create, record time.Time) job {
 
 func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
 	far := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	ahead := told(1, "Bern", far, noon)
+	ahead := homeCity(1, "Bern", far, noon)
 	for promise, next := range map[string]time.Time{
 		"what is said in the next message holds":                                noon.Add(10 * time.Second),
 		"and so it does when the next message is dated a little before it":      noon.Add(-10 * time.Second),
@@ -70,7 +70,7 @@ func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
 		"and so it does in whatever order the two are learnt (the clock ahead)": far,
 	} {
 		t.Run(promise, func(t *testing.T) {
-			later := told(2, "Lisbon", next, noon.Add(10*time.Second))
+			later := homeCity(2, "Lisbon", next, noon.Add(10*time.Second))
 			wantHolding(t, applied(extract.State{}, ahead, later), "Lives in Lisbon.")
 			wantHolding(t, applied(extract.State{}, later, ahead), "Lives in Lisbon.")
 		})
@@ -81,7 +81,7 @@ func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
 			ValidFrom: far, CreateTime: noon, UpdateTime: noon, Evidence: []memory.Evidence{{Session: "before", Seq: 1, Time: far}},
 		}
 		at := noon.Add(time.Hour)
-		after := applied(extract.State{Facts: extract.NewFacts(old)}, told(1, "Lisbon", at, at))
+		after := applied(extract.State{Facts: extract.NewFacts(old)}, homeCity(1, "Lisbon", at, at))
 		wantHolding(t, after, "Lives in Lisbon.")
 		if f := byID(t, after, "old"); !f.ValidTo.Equal(at) {
 			t.Errorf("the old one held until %v, want %v", f.ValidTo, at)

@@ -132,7 +132,7 @@ func isOver(clause string, f memory.Fact) bool {
 	return false
 }
 
-// concerns reports whether a clause is about what a fact says: it has all that tells the fact from others, or tells nothing
+// concerns reports whether a clause is about what a fact says: it has all that sets the fact apart from others, or says nothing
 // that the fact does not, so that "not allergic to milk" is not about nuts.
 func concerns(clause string, f memory.Fact) bool {
 	if isOver(clause, f) {
@@ -217,7 +217,7 @@ var plain = sync.OnceValue(func() languagedata.Set {
 	return languagedata.SetOf(words(strings.Join(languagedata.AllWords(languagedata.Plain), " ")))
 })
 
-// substance is the words of a text that tell what it is about. The last word of a Korean text is what is said of it.
+// substance is the words of a text that say what it is about. The last word of a Korean text is what is said of it.
 func substance(s string) []string {
 	ws := words(s)
 	if hasHangul(s) && len(ws) > 1 {

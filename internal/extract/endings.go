@@ -59,7 +59,7 @@ func (t Task) speakers() string {
 	return strings.Join(names, " ")
 }
 
-// place is where a quote stands in the line; all of it where that cannot be told, as when particles differ.
+// place is where a quote stands in the line; all of it where that cannot be found, as when particles differ.
 func (s *source) place(quote string) Said {
 	line, part := strings.Join(s.words, ""), squeeze(quote)
 	at := strings.Index(line, part)

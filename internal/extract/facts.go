@@ -164,7 +164,7 @@ func (x Facts) denied(said *traits) []*traits {
 	})...)
 }
 
-// maxSharing is how many facts a term may be in that tells what one is about: a word that more have does not.
+// maxSharing is how many facts a term may be in that says what one is about: a word that more have does not.
 const maxSharing = 200
 
 // sharing are the facts that have a telling term of a fact's text or of what was said.

@@ -353,7 +353,7 @@ func sameTerm(a, b string) bool {
 	return len(x) == 1 && slices.Equal(x, y)
 }
 
-// timed are words of when something is, which do not tell what it is.
+// timed are words of when something is, which do not say what it is.
 var timed = wordSet(`time times date dates schedule slot slots start hour hours horario hora fecha 시간 날짜 요일 일정`)
 
 // doneAt are Korean clauses of what is done at a time, and at what time.
@@ -378,7 +378,7 @@ func sameValues(a, b string) bool {
 
 var bareNumber = regexp.MustCompile(`^\d{1,2}$`)
 
-// valuesOf are the values of a clause, and the words besides that tell what it is about.
+// valuesOf are the values of a clause, and the words besides that say what it is about.
 func valuesOf(clause string) (map[kindOfValue][]string, []string) {
 	found := map[kindOfValue][]string{}
 	rest := clause
@@ -393,7 +393,7 @@ func valuesOf(clause string) (map[kindOfValue][]string, []string) {
 	return found, topicOf(rest)
 }
 
-// valueWords are words of a value that tell it from no other.
+// valueWords are words of a value that set it apart from no other.
 var valueWords = regexp.MustCompile(`^(?:at|the|el|los|al|a|until|till)+|(?:마다)$`)
 
 // untold are words that do not say what a clause is about: of change, of having, of times in general.

@@ -246,7 +246,7 @@ func attributeName(s string) string {
 	return strings.Join(strings.FieldsFunc(fold(s), func(r rune) bool { return !languagedata.InWord(r) }), "_")
 }
 
-// language is what can be told from the script, else the language that was asked for or the user's, where that is written in
+// language is what the script shows, else the language that was asked for or the user's, where that is written in
 // Latin letters.
 func (v *verifier) language(s string) string {
 	if hasHangul(s) {
@@ -310,7 +310,7 @@ func (s *source) names(subject string) bool {
 	return !slices.ContainsFunc(words(subject), func(w string) bool { return !have.has(w) })
 }
 
-// checkInstruction: a fact must not tell its reader what to do, nor give it a permission.
+// checkInstruction: a fact must not order its reader about, nor give it a permission.
 func checkInstruction(op Op, judged factclassifier.Judgement) RejectReason {
 	if judged.Directive != promptinjection.None || op.Subject != "" && promptinjection.DirectiveOf(op.Subject+": "+op.Text) != promptinjection.None {
 		return RejectInstruction
@@ -336,11 +336,11 @@ func checkSmallTalk(judged factclassifier.Judgement) RejectReason {
 	return ""
 }
 
-// ownPassing is the logit from which on what a model tells in words of its own is taken for a statement of the moment:
+// ownPassing is the logit from which on what a model writes in words of its own is taken for a statement of the moment:
 // whoever makes a fact of what somebody said has judged that it lasts. What it copies word for word is from 0 on.
 const ownPassing = 3
 
-// checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is told.
+// checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is given.
 func checkPassing(op Op, judged factclassifier.Judgement) RejectReason {
 	line := 0.0
 	if squeeze(op.Text) != squeeze(op.Quote) {

@@ -15,7 +15,7 @@ import (
 
 // Judgement is what a statement is taken for.
 type Judgement struct {
-	// Directive is what the rules of package promptinjection read, promptinjection.Order where only the weights tell that the statement would
+	// Directive is what the rules of package promptinjection read, promptinjection.Order where only the weights say that the statement would
 	// have its reader do something, promptinjection.None for an ordinary statement.
 	Directive promptinjection.Directive
 	// SmallTalk: it is a question, or nothing but greetings, thanks and answers to such.
@@ -44,11 +44,11 @@ func Statement(statement string) Judgement {
 	return j
 }
 
-// wishLine is the logit from which on a wish about how to answer is taken for an order: such a wish tells its reader what
+// wishLine is the logit from which on a wish about how to answer is taken for an order: such a wish says to its reader what
 // to do, and yet is what memory is for.
 const wishLine = 1
 
-// certain is the logit of what needs no weights to tell.
+// certain is the logit of what needs no weights.
 const certain = 5
 
 // The heads, in the order in which weights.bin has them. heads is how many there are.

@@ -77,7 +77,7 @@ const (
 	signLength
 )
 
-// shape is what is told without knowing words: that something is named or counted within the statement, how it ends, and
+// shape is what is seen without knowing words: that something is named or counted within the statement, how it ends, and
 // how long it is.
 func (c *collector) shape(statement, words string) {
 	var named, number bool
@@ -199,7 +199,7 @@ func (c *collector) words(s string) {
 	}
 	end(len(s))
 	c.add(kindEdge, finish(mix(last, 2)))
-	// How a statement ends tells its mood in Korean, Japanese and Chinese.
+	// How a statement ends shows its mood in Korean, Japanese and Chinese.
 	h := uint64(kindEdge)
 	for n := 0; n < 4 && s != ""; {
 		r, size := utf8.DecodeLastRuneInString(s)

@@ -143,7 +143,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// endpoint is what a breaker guards: it fails as told and counts calls.
+// endpoint is what a breaker guards: it fails as it is set to and counts calls.
 type endpoint struct {
 	clock   *clock
 	fails   llm.Class // "" to answer

@@ -139,7 +139,7 @@ func benchTurnsOf(b *testing.B, st *sqlitestore.Store) {
 	}
 }
 
-// fedMeter tells when all rows were put.
+// fedMeter reports when all rows were put.
 type fedMeter struct {
 	mu   sync.Mutex
 	left int

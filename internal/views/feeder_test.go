@@ -741,20 +741,20 @@ func TestReindex(t *testing.T) {
 	})
 }
 
-// watchedTruth does something after facts were first read, and sees marks before they are set.
-type watchedTruth struct {
+// watchedStore does something after facts were first read, and sees marks before they are set.
+type watchedStore struct {
 	*sqlitestore.Store
 	once   func()
 	marked func(store.CheckpointUpdate)
 }
 
-func (w watchedTruth) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
+func (w watchedStore) FactsSince(ctx context.Context, user memory.UserRef, revision int64) (store.FactState, error) {
 	state, err := w.Store.FactsSince(ctx, user, revision)
 	w.once()
 	return state, err
 }
 
-func (w watchedTruth) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate) error {
+func (w watchedStore) SetCheckpoint(ctx context.Context, m store.CheckpointUpdate) error {
 	w.marked(m)
 	return w.Store.SetCheckpoint(ctx, m)
 }
@@ -765,7 +765,7 @@ func TestMarksOfVectors(t *testing.T) {
 		v.learn(bob, "likes tea")
 		v.embed(1, 2)
 		marks := 0
-		truth := watchedTruth{Store: v.store, once: sync.OnceFunc(func() { v.learn(bob, "likes coffee"); v.embed(1, 2) }), marked: func(m store.CheckpointUpdate) {
+		primary := watchedStore{Store: v.store, once: sync.OnceFunc(func() { v.learn(bob, "likes coffee"); v.embed(1, 2) }), marked: func(m store.CheckpointUpdate) {
 			marks++
 			vectors, err := v.store.FactVectors(context.Background(), store.FactVectorQuery{User: bob, Version: 1})
 			if err != nil {
@@ -779,7 +779,7 @@ func TestMarksOfVectors(t *testing.T) {
 			}
 		}}
 		f := views.NewFeeder(views.FeederOptions{
-			Store: truth, Target: views.VectorTarget(v.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler),
+			Store: primary, Target: views.VectorTarget(v.vectors), Owner: "a", Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup

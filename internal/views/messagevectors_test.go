@@ -127,7 +127,7 @@ func (c *indexedUser) embed() {
 	c.put(docs, no)
 }
 
-// feed lets a feeder tell the view all that waits.
+// feed lets a feeder put all that waits into the view.
 func (c *indexedUser) feed() {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -152,7 +152,7 @@ func (c *indexedUser) Fed(_ memory.View, rows int) { c.puts += rows }
 // FeedFailed implements views.FeedMeter.
 func (c *indexedUser) FeedFailed(view memory.View) { c.t.Errorf("feeding the %s failed", view) }
 
-// wantKeys wants the view to answer what the index answers of all that was said.
+// wantKeys wants the view to return what the index returns of all that was said.
 func (c *indexedUser) wantKeys(build int64) {
 	c.t.Helper()
 	all := make([]rank.Doc, 0, len(c.docs))

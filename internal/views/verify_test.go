@@ -85,9 +85,9 @@ func (v *fixture) verifier(targets ...views.Target) *views.Verifier {
 }
 
 // verifierOf runs until the test ends.
-func (v *fixture) verifierOf(truth views.VerifyStore, targets ...views.Target) *views.Verifier {
+func (v *fixture) verifierOf(primary views.VerifyStore, targets ...views.Target) *views.Verifier {
 	v.t.Helper()
-	x := views.NewVerifier(views.VerifierOptions{Store: truth, Targets: targets, Log: slog.New(slog.DiscardHandler)})
+	x := views.NewVerifier(views.VerifierOptions{Store: primary, Targets: targets, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = x.Run(ctx) })
@@ -136,8 +136,8 @@ func (v *fixture) fill(users, each int) (rows int64) {
 	return int64(users * each)
 }
 
-// truth is everything stored, as it is exported.
-func (v *fixture) truth() []store.Record {
+// exported is everything stored, as it is exported.
+func (v *fixture) exported() []store.Record {
 	v.t.Helper()
 	ctx := context.Background()
 	tenants, err := v.store.Tenants(ctx)
@@ -224,7 +224,7 @@ func (v *fixture) corrupt(d damage) {
 func TestVerify(t *testing.T) {
 	viewsInBubble(t, "one row in a hundred is damaged: all are found and repaired in one pass, and what is stored stays as it was", func(t *testing.T, v *fixture) {
 		rows := v.fill(20, 100)
-		before := v.truth()
+		before := v.exported()
 		d := damage{missing: 5, stale: 5, orphan: 5, foreign: 5} // a hundredth of 2,000
 		v.corrupt(d)
 		x := v.verifier(v.targets()...)
@@ -241,7 +241,7 @@ func TestVerify(t *testing.T) {
 		wantChecks(t, v.verify(x, views.VerifyRepair), all(20)...)
 		wrong = views.ViewCheck{Checked: rows}
 		wantChecks(t, v.verify(x, views.VerifyRepair), all(0)...)
-		if diff := cmp.Diff(before, v.truth()); diff != "" {
+		if diff := cmp.Diff(before, v.exported()); diff != "" {
 			t.Errorf("the primary store changed (-before +after):\n%s", diff)
 		}
 	})
@@ -289,11 +289,11 @@ func TestVerify(t *testing.T) {
 		v.fill(1, 10)
 		user := memory.UserRef{Tenant: "tenant-0", UserID: "user-0"}
 		never := func() {}
-		for _, truth := range []between{
+		for _, primary := range []between{
 			{v.store, sync.OnceFunc(func() { v.forgetFact(user, v.state(user).Facts[0].ID) }), never},
 			{v.store, never, sync.OnceFunc(func() { v.forgetFact(user, v.state(user).Facts[1].ID) })},
 		} {
-			got := v.verify(v.verifierOf(truth, views.VectorTarget(v.vectors)), views.VerifyRepair).Checks[0]
+			got := v.verify(v.verifierOf(primary, views.VectorTarget(v.vectors)), views.VerifyRepair).Checks[0]
 			if got.Wrong() > 0 {
 				t.Errorf("%+v", got)
 			}
@@ -329,7 +329,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 
-	viewsInBubble(t, "a truth that fails at the first call is compared all the same", func(t *testing.T, v *fixture) {
+	viewsInBubble(t, "a primary store that fails at the first call is compared all the same", func(t *testing.T, v *fixture) {
 		rows := v.fill(4, 10)
 		x := v.verifierOf(&noTenantsFor{v.store, 1}, views.FactTarget(v.texts))
 		wantChecks(t, v.verify(x, views.VerifyRepair), views.ViewCheck{View: memory.ViewFacts, Checked: rows})
@@ -338,7 +338,7 @@ func TestVerify(t *testing.T) {
 	viewsInBubble(t, "nothing is wrong when the view is rebuilt while a page of users is compared", func(t *testing.T, v *fixture) {
 		rows := v.fill(2, 10)
 		for _, target := range v.targets() {
-			truth := meanwhile{v.store, sync.OnceFunc(func() {
+			primary := meanwhile{v.store, sync.OnceFunc(func() {
 				if _, err := v.store.RebuildView(context.Background(), target.View(), time.Now().UTC()); err != nil {
 					t.Error(err)
 				}
@@ -347,7 +347,7 @@ func TestVerify(t *testing.T) {
 				v.wantAllTold()
 				stop()
 			})}
-			got := v.verify(v.verifierOf(truth, target), views.VerifyDryRun).Checks[0]
+			got := v.verify(v.verifierOf(primary, target), views.VerifyDryRun).Checks[0]
 			if got.Wrong() > 0 || got.Checked+got.Pending != rows {
 				t.Errorf("of %d rows: %+v", rows, got)
 			}

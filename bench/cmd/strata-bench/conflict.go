@@ -63,7 +63,7 @@ func (r replay) statements(session int) []string {
 	return []string{"I like ripe plums.", "I play the old cello.", "My cat sleeps all day.", moves + [2]string{"Lisbon.", "Porto."}[session]}
 }
 
-// mark tells the model which session of which replay it reads.
+// mark says to the model which session of which replay it reads.
 func (r replay) mark(session int) string {
 	return fmt.Sprintf("Replay %d, %s session.", r.no, r.session(session))
 }
@@ -172,7 +172,7 @@ func (v verdict) report(r *measure.Report) {
 	r.Zero(at+"shared facts missing or doubled", v.shared)
 }
 
-// run records both sessions and waits until both are learnt, the held one last. It answers the server that runs then.
+// run records both sessions and waits until both are learnt, the held one last. It returns the server that runs then.
 func (r replay) run(ctx context.Context, s *running, again func() (*running, error)) (*running, error) {
 	first := r.no / 8 % 2
 	for _, session := range []int{first, 1 - first} {

@@ -70,9 +70,9 @@ func eraseTiersFigure(ctx context.Context, o options) (err error) {
 		return errors.Join(err, s.stop())
 	}
 	// Writes of before may arrive late there, so that the job ends with a second sweep a minute later.
-	err = withTruth(ctx, b, func(truth store.PrimaryStore) error {
+	err = withPrimaryStore(ctx, b, func(primary store.PrimaryStore) error {
 		return eraseOn(ctx, o, s, sweeping{"the three servers", barSweptTiers, func(ctx context.Context, job *memoryv1.Job) (bool, error) {
-			e, err := truth.Erasure(ctx, "default", job.GetJobId())
+			e, err := primary.Erasure(ctx, "default", job.GetJobId())
 			return e.Passes > 0, err
 		}})
 	})

@@ -108,7 +108,7 @@ func proposeAll(r llmtest.Request) llmtest.Reply {
 	return scripted.Propose(all)
 }
 
-// repeatWords is how long the repeated summaries are: no longer than a model was told to write.
+// repeatWords is how long the repeated summaries are: no longer than a model was asked to write.
 const repeatWords = 120
 
 // repeat summarises by the first words of each line. A summary that began with a speaker's mark would be refused, since
@@ -163,7 +163,7 @@ func talkFigure(ctx context.Context, o options, m talk) (err error) {
 }
 
 // hold records the conversation and waits after each reply until its facts are learnt, as a person would let pass
-// while typing. It answers the tokens said.
+// while typing. It returns the tokens said.
 func hold(ctx context.Context, s *running, m talk) (said int64, err error) {
 	shape := testconversations.Shape{Seed: 11, Sessions: 1, Messages: talkMessages, MedianWords: 25, AssistantWords: 25}
 	messages := shape.Conversations()[0].Messages

@@ -94,9 +94,9 @@ func (l *tiersLoad) seed(ctx context.Context, users mixedload.Zipf) (err error) 
 
 // fed waits until the views hold all that is stored.
 func (l *tiersLoad) fed(ctx context.Context) error {
-	return withTruth(ctx, l.backends, func(truth store.PrimaryStore) error {
+	return withPrimaryStore(ctx, l.backends, func(primary store.PrimaryStore) error {
 		begin := time.Now()
-		err := waitFed(ctx, truth)
+		err := waitFed(ctx, primary)
 		l.report.Note("   the views had all of it %s later", time.Since(begin).Round(time.Millisecond))
 		return err
 	})

@@ -20,7 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/testconversations"
 )
 
-// options are what every figure may be told.
+// options are what every figure may be given.
 type options struct {
 	binary     string        // the program
 	twin       string        // the program with faults; "" for none

@@ -26,7 +26,7 @@ const (
 	barTurnsSecond = 2000
 )
 
-// reindexFigure fills the primary store, has the views made again, and measures how fast they are told.
+// reindexFigure fills the primary store, has the views made again, and measures how fast they are fed.
 func reindexFigure(ctx context.Context, o options) (err error) {
 	b, err := backendtest.NewBackends()
 	if err != nil {
@@ -50,7 +50,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 	for _, v := range []struct {
 		view memoryv1.View
 		name string
-		rows float64 // told in all
+		rows float64 // fed in all
 		per  float64 // rows of what is counted
 		bar  float64
 		what string
@@ -71,7 +71,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 
 func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server) error {
 	shape := testconversations.W()
-	return withTruth(ctx, b, func(truth store.PrimaryStore) error {
+	return withPrimaryStore(ctx, b, func(primary store.PrimaryStore) error {
 		for u := range reindexUsers {
 			user := fmt.Sprintf("user-%02d", u)
 			for t := range reindexTurns / perTurn {
@@ -84,18 +84,18 @@ func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, mod
 					return fmt.Errorf("record: %w", err)
 				}
 			}
-			if err := seedFactsIn(ctx, truth, user, reindexFacts, shape); err != nil {
+			if err := seedFactsIn(ctx, primary, user, reindexFacts, shape); err != nil {
 				return fmt.Errorf("seed facts: %w", err)
 			}
 		}
 		if err := reembed(ctx, s, model, embedStub); err != nil {
 			return err
 		}
-		return waitFed(ctx, truth)
+		return waitFed(ctx, primary)
 	})
 }
 
-// timeReindex has a view made again and waits until it was told everything.
+// timeReindex has a view made again and waits until everything is in it.
 func timeReindex(ctx context.Context, s *running, metrics string, view memoryv1.View, name string, rows float64) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, fedWithin)
 	defer cancel()
@@ -115,7 +115,7 @@ func timeReindex(ctx context.Context, s *running, metrics string, view memoryv1.
 	return time.Since(begin), err
 }
 
-// fedRows is how many rows the server has told a view of since it started.
+// fedRows is how many rows the server has fed to a view since it started.
 func fedRows(ctx context.Context, metrics, view string) (float64, error) {
 	return metric(ctx, metrics, `strata_view_fed_rows_total{view="`+view+`"}`)
 }

@@ -25,7 +25,7 @@ const (
 	movesEvery     = 50  // so often a user moves, so that a fact takes another's place
 )
 
-// remark is one message. Every message has words of its own, so that a prompt tells what it was made of.
+// remark is one message. Every message has words of its own, so that a prompt shows what it was made of.
 type remark struct {
 	session   int // from 0
 	seq       int64

@@ -149,7 +149,7 @@ type written struct {
 	first int64
 }
 
-// replicaLoad is what 64 clients do together, and what they are told.
+// replicaLoad is what 64 clients do together, and what they receive.
 type replicaLoad struct {
 	fleet *fleet
 

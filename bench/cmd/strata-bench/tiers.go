@@ -54,7 +54,7 @@ func startTiers(ctx context.Context, o options, b backendtest.Backends, model *l
 	return startWith(ctx, measure.ServerOptions{Binary: o.binary, Env: b.Env(), Args: args})
 }
 
-// prepareTiers records, learns and embeds, and waits until the views were told all of it.
+// prepareTiers records, learns and embeds, and waits until all of it is in the views.
 func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape testconversations.Shape) error {
 	if err := load(ctx, s, figureUser, shape); err != nil {
 		return err
@@ -62,33 +62,33 @@ func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model
 	if err := waitQuiet(ctx, memoryv1.NewWorkServiceClient(s.conn)); err != nil {
 		return err
 	}
-	return withTruth(ctx, b, func(truth store.PrimaryStore) error {
-		if err := seedFactsIn(ctx, truth, figureUser, manyFacts, shape); err != nil {
+	return withPrimaryStore(ctx, b, func(primary store.PrimaryStore) error {
+		if err := seedFactsIn(ctx, primary, figureUser, manyFacts, shape); err != nil {
 			return fmt.Errorf("seed facts: %w", err)
 		}
 		if err := reembed(ctx, s, model, embedStub); err != nil {
 			return err
 		}
-		return waitFed(ctx, truth)
+		return waitFed(ctx, primary)
 	})
 }
 
-// withTruth opens the database beside the server, which may share it.
-func withTruth(ctx context.Context, b backendtest.Backends, do func(store.PrimaryStore) error) error {
-	truth, err := mongostore.Open(ctx, mongostore.Options{URI: b.MongoDB, Database: b.Name})
+// withPrimaryStore opens the database beside the server, which may share it.
+func withPrimaryStore(ctx context.Context, b backendtest.Backends, do func(store.PrimaryStore) error) error {
+	primary, err := mongostore.Open(ctx, mongostore.Options{URI: b.MongoDB, Database: b.Name})
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(truth), truth.Close())
+	return errors.Join(do(primary), primary.Close())
 }
 
 // waitFed waits until no feed of any view waits.
-func waitFed(ctx context.Context, truth store.ChangeFeed) error {
+func waitFed(ctx context.Context, primary store.ChangeFeed) error {
 	ctx, cancel := context.WithTimeout(ctx, fedWithin)
 	defer cancel()
 	return measure.Until(ctx, "feed the views", func(ctx context.Context) (bool, error) {
 		for _, view := range memory.Views() {
-			pending, _, err := truth.CountFeeds(ctx, view)
+			pending, _, err := primary.CountFeeds(ctx, view)
 			if err != nil || pending > 0 {
 				return false, err
 			}

@@ -75,7 +75,7 @@ func learnAll(ctx context.Context, o options, set eval.Set) ([]eval.Learnt, erro
 	var out []eval.Learnt
 	for _, d := range set.Dialogues {
 		p := &player{options: o, conn: conn, memory: memoryv1.NewMemoryServiceClient(conn), dialogue: d, index: d.Index()}
-		if err := p.tell(ctx); err != nil {
+		if err := p.replay(ctx); err != nil {
 			return nil, fmt.Errorf("dialogue %s: %w", d.Name, err)
 		}
 		facts, err := p.listFacts(ctx)

@@ -34,7 +34,7 @@ type options struct {
 	bars []bar
 }
 
-// factsMode says what a server may learn from what it is told.
+// factsMode says what a server may learn from what is recorded.
 type factsMode string
 
 const (

@@ -38,7 +38,7 @@ func replay(ctx context.Context, o options, set eval.Set, r *measure.Report) ([]
 		}
 	}
 	for some := range slices.Chunk(players, o.clients) {
-		if err := tellAll(ctx, some, r); err != nil {
+		if err := replayAll(ctx, some, r); err != nil {
 			return nil, err
 		}
 	}
@@ -48,12 +48,12 @@ func replay(ctx context.Context, o options, set eval.Set, r *measure.Report) ([]
 	return askAll(ctx, o, players)
 }
 
-// tellAll tells dialogues at once and notes them in their order.
-func tellAll(ctx context.Context, players []*player, r *measure.Report) error {
+// replayAll replays dialogues at once and notes them in their order.
+func replayAll(ctx context.Context, players []*player, r *measure.Report) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, p := range players {
 		g.Go(func() error {
-			if err := p.tell(ctx); err != nil {
+			if err := p.replay(ctx); err != nil {
 				return fmt.Errorf("dialogue %s: %w", p.dialogue.Name, err)
 			}
 			return nil
@@ -107,8 +107,8 @@ type player struct {
 
 func (p *player) user() string { return p.benchmark + "-" + p.dialogue.Name }
 
-// tell records the dialogue and waits for what is learnt from it.
-func (p *player) tell(ctx context.Context) error {
+// replay records the dialogue and waits for what is learnt from it.
+func (p *player) replay(ctx context.Context) error {
 	if err := p.settleIn(ctx); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (p *player) tell(ctx context.Context) error {
 	return p.learn(ctx)
 }
 
-// settleIn gives the user the dialogue's timezone, which "yesterday" counts by. Its language is left for the server to tell.
+// settleIn gives the user the dialogue's timezone, which "yesterday" counts by. Its language is left for the server to find.
 func (p *player) settleIn(ctx context.Context) error {
 	if p.dialogue.Timezone == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
-// script answers what the dialogues' own models answered: extraction with the observations of the turns that the prompt
+// script returns what the dialogues' own models returned: extraction with the observations of the turns that the prompt
 // holds, summaries with the summary of the session it is about.
 type script struct {
 	observations map[string][]eval.Fact // by what was said

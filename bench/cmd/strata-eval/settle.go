@@ -18,13 +18,13 @@ const (
 	askEvery = 500 * time.Millisecond // how often; what makes vectors needs the machine, too
 )
 
-// settle waits until the views were told everything, where there are some, and until what makes vectors in the background
+// settle waits until everything is in the views, where there are some, and until what makes vectors in the background
 // has no more effect: until the answers to some questions have stayed the same for as long as the options say.
 func settle(ctx context.Context, conn *grpc.ClientConn, o options, players []*player) error {
 	ctx, cancel := context.WithTimeout(ctx, learnWithin)
 	defer cancel()
 	if o.tiers {
-		if err := waitTold(ctx, conn); err != nil {
+		if err := waitFed(ctx, conn); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func settle(ctx context.Context, conn *grpc.ClientConn, o options, players []*pl
 	})
 }
 
-// fingerprint is what the server answers to the first question of some dialogues, the last among them.
+// fingerprint is what the server returns for the first question of some dialogues, the last among them.
 func fingerprint(ctx context.Context, players []*player) (string, error) {
 	var b strings.Builder
 	step := max(1, len(players)/samples)
@@ -68,8 +68,8 @@ func fingerprint(ctx context.Context, players []*player) (string, error) {
 	return b.String(), nil
 }
 
-// waitTold waits until the views were told everything, as comparing them with what is stored says.
-func waitTold(ctx context.Context, conn *grpc.ClientConn) error {
+// waitFed waits until everything is in the views, as comparing them with what is stored says.
+func waitFed(ctx context.Context, conn *grpc.ClientConn) error {
 	c, work := memoryv1.NewMaintenanceServiceClient(conn), memoryv1.NewWorkServiceClient(conn)
 	running := ""
 	return measure.Until(ctx, "tell the views", func(ctx context.Context) (bool, error) {

@@ -88,7 +88,7 @@ func failpoint(at string) (func(string), error) {
 	var hits atomic.Int64
 	return func(p string) {
 		if p == point && hits.Add(1) == n {
-			syscall.Kill(os.Getpid(), syscall.SIGKILL) //nolint:errcheck // nothing is left to be told
+			syscall.Kill(os.Getpid(), syscall.SIGKILL) //nolint:errcheck // nothing is left to report
 			select {}
 		}
 	}, nil
@@ -97,7 +97,7 @@ func failpoint(at string) (func(string), error) {
 // linger is how long an acknowledged turn waits before it is written.
 const linger = 50 * time.Millisecond
 
-// hasty answers Append at once and writes later: the fault that the crash figure is there to find.
+// hasty returns from Append at once and writes later: the fault that the crash figure is there to find.
 type hasty struct {
 	store.PrimaryStore
 	later chan store.AppendParams
@@ -108,7 +108,7 @@ func newHasty(ctx context.Context, t store.PrimaryStore) *hasty {
 	go func() {
 		for p := range h.later {
 			time.Sleep(time.Until(p.Time.Add(linger)))
-			h.PrimaryStore.Append(ctx, p) //nolint:errcheck // sabotage: nobody is told
+			h.PrimaryStore.Append(ctx, p) //nolint:errcheck // sabotage: the error is lost
 		}
 	}()
 	return h

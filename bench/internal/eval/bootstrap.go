@@ -23,7 +23,7 @@ type Difference struct {
 
 // Compare pairs the questions of two runs by their ids and draws each figure's differences Resamples times with
 // replacement (Efron's percentile bootstrap). Questions that are apart count with the others: leave them out before.
-// Equal rows give equal answers, whatever other figures there are. The second answer is how many questions only one of
+// Equal rows give equal results, whatever other figures there are. The second result is how many questions only one of
 // the runs has.
 func Compare(a, b []Row) (differences []Difference, unpaired int) {
 	before := map[string]Scores{}

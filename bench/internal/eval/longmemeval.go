@@ -15,7 +15,7 @@ import (
 
 // LongMemEval reads questions of LongMemEval (arXiv 2410.10813) from the JSON files at or below root, each a list. Every
 // question has a history of its own, so it is a dialogue. Questions that want abstention are skipped, as in the
-// benchmark's own measure of retrieval. The ids of its sessions tell the evidence and are left out. A file is decoded
+// benchmark's own measure of retrieval. The ids of its sessions give the evidence away and are left out. A file is decoded
 // question by question; what is kept is about as large as the file.
 func LongMemEval(files fs.FS, root string) (Set, error) {
 	names, err := jsonFiles(files, root)

@@ -212,7 +212,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Until asks again and again, every 20 ms, until done answers true, an error, or ctx ends.
+// Until asks again and again, every 20 ms, until done returns true, an error, or ctx ends.
 func Until(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
 	for {
 		ok, err := done(ctx)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// names are those that forms of lines are about. They stand before statements of either kind, so that no name tells what a
+// names are those that forms of lines are about. They stand before statements of either kind, so that no name shows what a
 // statement is.
 var names = map[string][]string{
 	"en": strings.Fields(`Maria Tom Aisha Kenji Olga Peter Priya Liam Zoe Hassan Ingrid Carlos Mei Daniel Fatima Noah Elena Victor Amara Jonas
@@ -44,7 +44,7 @@ var (
 	)
 )
 
-// named is a line as it is told of somebody by name; "" where it cannot be.
+// named is a line about somebody by name; "" where it cannot be.
 func named(language, line string, n int) string {
 	list := names[language]
 	name := list[n%len(list)]

@@ -1,7 +1,7 @@
 // Program fit makes the weights of package factclassifier. It is run from the root of the repository:
 //
 //	go run ./internal/factclassifier/fit            writes internal/factclassifier/weights.bin
-//	go run ./internal/factclassifier/fit -report    tells what the weights in use miss and refuse, by set and language
+//	go run ./internal/factclassifier/fit -report    lists what the weights in use miss and refuse, by set and language
 //
 // It learns from fit/lines alone: statements that would have their reader do something (hostile, orders), lasting statements
 // (honest, lasting, told, fact, wanted, ordinary), what holds for the moment (passing, moments), and clauses as people say them in a chat,
@@ -36,7 +36,7 @@ const (
 	rarity  = .5
 )
 
-// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody told is
+// The shares of honest statements that the choosing sets may lose to each judgement: losing a fact that somebody stated is
 // worse than keeping a hostile one that the rules of package promptinjection do not know, for it stands among facts, marked as data.
 const (
 	lostToHostile = .004
@@ -69,9 +69,9 @@ func main() {
 	}
 }
 
-// toldWeight is how many lines one counts for that tells of somebody as models write facts: there are few of them, and long
+// factWeight is how many lines one counts for that speaks of somebody as models write facts: there are few of them, and long
 // ones share words with what would have its reader do something.
-const toldWeight = 3
+const factWeight = 3
 
 // patternWeight is how many lines a pattern counts for, whatever it expands to.
 const patternWeight = 6
@@ -88,8 +88,8 @@ var kinds = []struct {
 	{"hostile", 1, []string{"hostile"}, nil, false},
 	{"honest", 1, nil, []string{"hostile", "passing"}, false},
 	{"lasting", 1, []string{keeping}, []string{"hostile", "passing"}, false},
-	{"told", toldWeight, nil, []string{"hostile", "passing"}, false},
-	{"fact", toldWeight, nil, []string{"hostile", "passing"}, false},
+	{"told", factWeight, nil, []string{"hostile", "passing"}, false},
+	{"fact", factWeight, nil, []string{"hostile", "passing"}, false},
 	{"wanted", 1, nil, []string{"hostile", "passing"}, false},
 	{"passing", 1, []string{"passing"}, []string{"hostile", keeping}, false},
 	{"keep", 1, []string{keeping}, []string{"passing"}, false},
@@ -99,7 +99,7 @@ var kinds = []struct {
 	{"moments", patternWeight, []string{"passing"}, []string{"hostile"}, true},
 }
 
-// line is a line with what kind it is, and the features of each form in which it may be told.
+// line is a line with what kind it is, and the features of each form in which it may be written.
 type line struct {
 	kind   int
 	weight float64
@@ -160,7 +160,7 @@ func readLines(left *apart) ([]line, error) {
 	return out, nil
 }
 
-// ofSomebody reports whether lines of a kind are told of somebody, as facts are; the others are said.
+// ofSomebody reports whether lines of a kind speak of somebody, as facts do; in the others people speak.
 func ofSomebody(kind string) bool {
 	return !slices.Contains([]string{"passing", "keep", "leave", "moments"}, kind)
 }
