@@ -219,7 +219,7 @@ func TestASearchOfTheTranscriptRefusesWhatItCannotDo(t *testing.T) {
 		"phrases[1]: has 1025 bytes":        {Mode: transcript, Phrases: []string{"a", strings.Repeat("b", 1025)}},
 		"phrases[0]: has neither letter":    {Mode: transcript, Phrases: []string{" ?! "}},
 		"roles[0]: is ROLE_TOOL; only what": {Query: "a", Roles: []memoryv1.Role{memoryv1.Role_ROLE_TOOL}},
-		"roles[0]: is 0; it": {Mode: transcript, Query: "a", Roles: []memoryv1.Role{0}},
+		"roles[0]: is 0; it":                {Mode: transcript, Query: "a", Roles: []memoryv1.Role{0}},
 		"end_time: is not after start_time": {Mode: transcript, Query: "a", StartTime: timestamppb.New(time.Unix(9, 0)), EndTime: timestamppb.New(time.Unix(9, 0))},
 		"page_token: is damaged":            {Mode: transcript, Query: "a", PageToken: "AAAA"},
 	} {

@@ -69,8 +69,8 @@ type searchTranscriptIn struct {
 	Phrases []string `json:"phrases,omitempty" jsonschema:"only what has each of these, as it was written, word for word: names, numbers, quotes; meaning and times are not understood then, and the latest comes first"`
 	Role    string   `json:"role,omitempty" jsonschema:"only what this one said: user or assistant"`
 	Limit   int32    `json:"limit,omitempty" jsonschema:"the most passages, 1 to 200; 20 when not given"`
-	From  string `json:"from,omitempty" jsonschema:"only what was said at or after this time, such as 2026-03-01T00:00:00Z"`
-	To    string `json:"to,omitempty" jsonschema:"only what was said before this time, such as 2026-04-01T00:00:00Z"`
+	From    string   `json:"from,omitempty" jsonschema:"only what was said at or after this time, such as 2026-03-01T00:00:00Z"`
+	To      string   `json:"to,omitempty" jsonschema:"only what was said before this time, such as 2026-04-01T00:00:00Z"`
 }
 
 type transcriptOut struct {

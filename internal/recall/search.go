@@ -140,7 +140,8 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 		return SearchResult{}, err
 	}
 	ask := MessageQuestion{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
-		Sessions: sessions, Roles: p.Roles, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
+		Sessions: sessions, Roles: p.Roles, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
+		UserPrior: searchPrior(p.Query),
 	}}
 	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.Found = sync.OnceValues(func() (RankedFacts, error) { return s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector}) })

@@ -88,7 +88,9 @@ func (c *checker) searchedRoles(asked []memoryv1.Role) []memory.Role {
 	return out
 }
 
-func (s *memoryServer) searchTranscript(ctx context.Context, req *memoryv1.SearchMessagesRequest) (*memoryv1.SearchMessagesResponse, error) {
+func (s *memoryServer) searchTranscript(
+	ctx context.Context, req *memoryv1.SearchMessagesRequest,
+) (*memoryv1.SearchMessagesResponse, error) {
 	p, phrases, err := searchParams(ctx, req)
 	if err != nil {
 		return nil, err

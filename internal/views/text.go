@@ -82,7 +82,8 @@ func messageRow(scope memory.ScopeKey, ref memory.SessionRef, session memory.Ses
 	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}
 	said := m.SaidText()
 	r.text = store.TextRow{
-		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Recorded: m.RecordTime, Terms: termsByPassage(said),
+		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Recorded: m.RecordTime,
+		Terms:   termsByPassage(said),
 		Content: store.TextContent{User: ref.UserRef, SessionID: ref.SessionID, MessageID: m.ID, Name: m.Name, Text: said},
 	}
 	return r
