@@ -22,6 +22,10 @@ type asking struct {
 	once     *regexp.Regexp                // marks a request for this answer alone; nil where nothing does
 	project  *regexp.Regexp                // statements about the project
 	rule     *regexp.Regexp                // what a rule of the project has; see promptinjection.IsProject
+
+	question  *regexp.Regexp // politely asks for something; nil where no question is read so
+	request   string         // what it asks for, by its groups
+	fromNowOn *regexp.Regexp // marks a question that asks for more than one answer
 }
 
 // The significance of what is asked for.
@@ -38,15 +42,30 @@ const maxAskedBytes = 300
 // asked is what a sentence asks to be kept. Whether it may be kept, package extract decides as for any other fact.
 func asked(sentence string) (finding, bool) {
 	sentence = strings.TrimSpace(sentence)
-	if len(sentence) > maxAskedBytes || strings.ContainsAny(sentence, "?？") {
+	request := requestOf(sentence)
+	if len(sentence) > maxAskedBytes || strings.ContainsAny(request, "?？") {
 		return finding{}, false
 	}
-	for _, a := range askingOf(sentence) {
-		if f, ok := a.find(sentence); ok {
+	for _, a := range askingOf(request) {
+		if f, ok := a.find(request); ok {
+			if request != sentence {
+				f.quote = strings.TrimRight(sentence, " ?？")
+			}
 			return f, true
 		}
 	}
 	return finding{}, false
+}
+
+// requestOf is what a question politely asks for from now on, such as "could you answer briefly from now on?"; any other sentence as it
+// is.
+func requestOf(sentence string) string {
+	for _, a := range [...]*asking{&englishAsking, &koreanAsking, &japaneseAsking, &chineseAsking} {
+		if a.question.MatchString(sentence) && a.fromNowOn.MatchString(sentence) {
+			return a.question.ReplaceAllString(sentence, a.request)
+		}
+	}
+	return sentence
 }
 
 // mixedWords is how many words in Latin letters make a sentence one of two languages.
@@ -203,6 +222,10 @@ var englishAsking = asking{
 	once:     enAsked.pattern("once"),
 	project:  enAsked.pattern("project"),
 	rule:     enAsked.pattern("rule"),
+
+	question:  enAsked.pattern("polite-question"),
+	request:   "$1",
+	fromNowOn: enAsked.pattern("from-now-on"),
 }
 
 // enStarts is how a statement in the first person begins, by how it does in the third.
@@ -252,6 +275,10 @@ var koreanAsking = asking{
 	once:     koAsked.pattern("once"),
 	project:  koAsked.pattern("project"),
 	rule:     koAsked.pattern("rule"),
+
+	question:  koAsked.pattern("polite-question"),
+	request:   "${1}해 주세요",
+	fromNowOn: koAsked.pattern("from-now-on"),
 }
 
 // koSpeaker is the speaker as a statement begins.
@@ -287,6 +314,10 @@ var japaneseAsking = asking{
 	once:     jaAsked.pattern("once"),
 	project:  jaAsked.pattern("project"),
 	rule:     jaAsked.pattern("rule"),
+
+	question:  jaAsked.pattern("polite-question"),
+	request:   "${1}てください",
+	fromNowOn: jaAsked.pattern("from-now-on"),
 }
 
 // jaSpeaker is the speaker as a statement begins.
@@ -302,6 +333,10 @@ var chineseAsking = asking{
 	once:     zhAsked.pattern("once"),
 	project:  zhAsked.pattern("project"),
 	rule:     zhAsked.pattern("rule"),
+
+	question:  zhAsked.pattern("polite-question"),
+	request:   "$1$2",
+	fromNowOn: zhAsked.pattern("from-now-on"),
 }
 
 // zhSpeaker is the speaker as a statement begins.

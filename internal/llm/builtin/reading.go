@@ -52,8 +52,8 @@ func (r *reading) read(l extract.Line) {
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
-	for _, sentence := range g.sentence.FindAllString(said, maxSentences) {
-		sentence, alone := r.introduced(l, sentence)
+	for _, stated := range restatedAll(g.sentence.FindAllString(said, maxSentences)) {
+		sentence, alone := r.introduced(l, stated.said)
 		sentence = afterGreeting(sentence)
 		g := grammarOf(sentence) // of a message in two languages each sentence is read by its own
 		found := g.read(sentence, r.last)
@@ -71,7 +71,10 @@ func (r *reading) read(l extract.Line) {
 			found = append(found, successors(sentence, found, spanish)...)
 		}
 		for _, f := range found {
-			if alone != nil {
+			switch {
+			case stated.quote != "":
+				f.quote = stated.quote
+			case alone != nil:
 				f.quote = alone.Replace(f.quote)
 			}
 			if l.Learn {

@@ -1,0 +1,59 @@
+package builtin
+
+import "strings"
+
+// restatement is a sentence, or a part of one, in a form that the grammars read: "never suggest nuts, my son is allergic to them" says
+// "my son is allergic to nuts".
+type restatement struct {
+	said  string
+	quote string // where the message says so
+}
+
+// restatedAll are the sentences to read in place of several.
+func restatedAll(sentences []string) []restatement {
+	var out []restatement
+	for _, s := range sentences {
+		out = append(out, restated(s)...)
+	}
+	return out
+}
+
+// restated are the sentences to read in place of a sentence: itself where no form of it is known.
+func restated(sentence string) []restatement {
+	bare := strings.TrimRight(strings.TrimSpace(sentence), " .!")
+	if m := enReason.FindStringSubmatch(bare); m != nil {
+		return append(withoutSuggestion(m[1]+m[2]), restatement{said: m[3] + " to " + m[2] + ".", quote: bare})
+	}
+	if m := koReason.FindStringSubmatch(bare); m != nil {
+		return []restatement{{said: m[1] + "어요.", quote: bare}}
+	}
+	clause, rest, more := strings.Cut(bare, ", ")
+	wish := withoutSuggestion(clause)
+	switch {
+	case len(wish) == 0:
+		return []restatement{{said: sentence}}
+	case more:
+		return append(wish, restatement{said: rest + "."})
+	}
+	return wish
+}
+
+var (
+	// enReason is what somebody asks for because of an allergy: what is asked, what it is about, and whose allergy it is.
+	enReason = enAsked.pattern("because-of-allergy")
+	// koReason is an allergy that is the reason of a request.
+	koReason = koAsked.pattern("because-of-allergy")
+	// enSuggestion asks that something be suggested never again.
+	enSuggestion = enAsked.pattern("no-suggestion")
+	// enNoThing begins what names nothing by itself, or is more than a thing.
+	enNoThing = enAsked.pattern("no-thing")
+)
+
+// withoutSuggestion is a wish never to have something suggested as a statement; nil for any other clause.
+func withoutSuggestion(clause string) []restatement {
+	m := enSuggestion.FindStringSubmatch(clause)
+	if m == nil || enNoThing.MatchString(m[2]) {
+		return nil
+	}
+	return []restatement{{said: "I never want to have " + m[2] + " " + strings.ToLower(m[1]) + "ed.", quote: clause}}
+}
