@@ -148,10 +148,11 @@ func (g *Gate) Refused(cause Cause) { g.meter.CallRefused(cause) }
 
 // Call is what one call was admitted for.
 type Call struct {
-	gate *Gate
-	mu   sync.Mutex
-	held func() // nil while the call is not heavy
-	over bool
+	gate  *Gate
+	mu    sync.Mutex
+	held  func() // nil while the call is not heavy
+	aside bool   // whether some of it runs on a thread of its own
+	over  bool
 }
 
 type callKey struct{}
@@ -204,6 +205,40 @@ func (g *Gate) Heavy(ctx context.Context, bytes int64) error {
 		place()
 	}
 	return nil
+}
+
+// Aside runs do, a part of the call of ctx that computes. Where the call was admitted as a heavy one, do runs on a thread of its own that
+// the kernel runs after those of small calls: whatever it computes, a small call that becomes ready does not wait for the end of its time
+// slice. A part of do that asks again runs with it. A panic of do is an error of package safegroup then.
+func (g *Gate) Aside(ctx context.Context, do func() error) error {
+	c, ok := ctx.Value(callKey{}).(*Call)
+	if !ok || !c.stepAside() {
+		return do()
+	}
+	defer c.stepBack()
+	var thread safegroup.Group
+	thread.Go(func() error {
+		lowerThread()
+		return do()
+	})
+	return thread.Wait()
+}
+
+// stepAside reports whether the call is to go on on another thread: it is heavy, and does not run on one.
+func (c *Call) stepAside() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil || c.aside {
+		return false
+	}
+	c.aside = true
+	return true
+}
+
+func (c *Call) stepBack() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.aside = false
 }
 
 // pool is an amount of something that calls take from in the order in which they ask.

@@ -52,8 +52,8 @@ type Options struct {
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
 	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
-	// takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of background work: for programs that measure, or see what
-	// a fault does. All are nil in the product, and Sweep is 0.
+	// takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of
+	// background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap         func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors  func(store.VectorView) store.VectorView
 	WrapTexts    func(store.TextView) store.TextView

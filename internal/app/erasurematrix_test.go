@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -123,10 +124,11 @@ const (
 	theFact     deletion = "the fact"
 	theSummary  deletion = "the summary"
 	theDocument deletion = "the document"
+	theExpired  deletion = "the document, whose time to live is over"
 )
 
 var deletions = []deletion{
-	oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary, theReplaced, theDocument,
+	oneByOne, theOldest, beforeSeq, allMessages, thePopped, theSession, wholeUser, theFact, theSummary, theReplaced, theDocument, theExpired,
 }
 
 // In which state what is deleted is.
@@ -158,6 +160,17 @@ func (c deletionCell) word() string {
 	return fmt.Sprintf("Zq%c%cxqueme", 'a'+c.no/26, 'a'+c.no%26)
 }
 
+// isDocument reports whether a document is deleted, and nothing that was said.
+func (c deletionCell) isDocument() bool { return c.what == theDocument || c.what == theExpired }
+
+// sought is the word that must be seen nowhere: of a document that is deleted one that stands in nothing else.
+func (c deletionCell) sought() string {
+	if c.isDocument() {
+		return strings.Replace(c.word(), "Zq", "Zdoc", 1)
+	}
+	return c.word()
+}
+
 // says is what the user says of it.
 func (c deletionCell) says() string {
 	if c.in == superseded {
@@ -171,7 +184,7 @@ func (c deletionCell) String() string { return fmt.Sprintf("%s, %s", c.what, c.i
 
 // keepsMessages reports whether the messages with the word are not deleted.
 func (c deletionCell) keepsMessages() bool {
-	return c.what == theFact || c.what == theSummary || c.what == theDocument
+	return c.what == theFact || c.what == theSummary
 }
 
 // freesIDs reports whether the ids of what is deleted may be recorded again in the same session.
@@ -195,7 +208,7 @@ func (c deletionCell) brings(by door) bool {
 // with servers only some doors are tried then.
 func matrixCells(set storeSet, doorNo int) []deletionCell {
 	full := os.Getenv("STRATA_TEST_FULL") != ""
-	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex) {
+	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex && doors[doorNo] != doorRestart) {
 		return nil
 	}
 	var all []deletionCell
@@ -408,6 +421,7 @@ type told struct {
 	requests []*memoryv1.RecordRequest
 	factID   string         // of the fact that is deleted
 	file     string         // of the user before, where it is imported again
+	isBrief  bool           // the document that is to expire soon does
 	job      *memoryv1.Job  // that deletes the rest; nil where a fact was deleted
 	erasure  memory.Erasure // as it is stored
 }
@@ -462,16 +476,53 @@ func (m *matrix) tell(t *testing.T, c *told) {
 		last = "My favourite word is Oslo."
 	}
 	m.record(t, c, user("m7", last), assistant("m8", "A fine place."))
-	if c.what == theDocument || c.what == wholeUser {
-		must(m.first().documents().PutDocument(m.first().ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
-			UserId: c.user(), Namespace: []string{"about", c.word()}, Key: "note", ValueJson: `{"note": "likes ` + c.word() + `"}`,
-		}}))(t)
+	if c.isDocument() || c.what == wholeUser {
+		m.file(t, c)
 	}
 	if c.what == theSession || c.what == wholeUser {
 		must(m.first().UpdateSession(m.first().ctx, &memoryv1.UpdateSessionRequest{
 			Session: &memoryv1.Session{UserId: c.user(), SessionId: "s", Title: "About " + c.word()}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"title"}},
 		}))(t)
 	}
+}
+
+// file files a document that has the word. One that is to expire lives for an hour, until it is filed briefly.
+func (m *matrix) file(t *testing.T, c *told) {
+	t.Helper()
+	d := &memoryv1.Document{
+		UserId: c.user(), Namespace: []string{"about", c.sought()}, Key: "note", ValueJson: `{"note": "likes ` + c.sought() + `"}`,
+	}
+	if c.what == theExpired {
+		d.Ttl = durationpb.New(time.Hour)
+		if c.isBrief {
+			d.Ttl = durationpb.New(briefly)
+		}
+	}
+	must(m.first().documents().PutDocument(m.first().ctx, &memoryv1.PutDocumentRequest{Document: d}))(t)
+}
+
+// briefly is how long a document lives whose time to live is over when it is deleted: long enough to be exported and backed up.
+const briefly = 10 * time.Second
+
+// fileBriefly files the document that is to expire so that it soon does.
+func (m *matrix) fileBriefly(t *testing.T, c *told) {
+	t.Helper()
+	if c.what == theExpired && !c.isBrief {
+		c.isBrief = true
+		m.file(t, c)
+	}
+}
+
+// expire waits until the document has expired, and has the store delete what has.
+func (m *matrix) expire(t *testing.T, c *told) {
+	t.Helper()
+	m.fileBriefly(t, c)
+	eventually(t, c.String()+": the end of its time to live", func() bool {
+		_, err := m.first().documents().GetDocument(m.first().ctx, &memoryv1.GetDocumentRequest{
+			UserId: c.user(), Namespace: []string{"about", c.sought()}, Key: "note", KeepTtl: true,
+		})
+		return gone(err)
+	})
 }
 
 // bring brings what was made of it into the cell's state.
@@ -556,7 +607,7 @@ func (m *matrix) look(t *testing.T, h *harness, c *told) map[string]proto.Messag
 		}
 	}
 	m.lookAtDocuments(t, h, c, add)
-	if c.what == theDocument {
+	if c.isDocument() {
 		return all // its messages stay, and what was learnt of them
 	}
 	if c.what != theFact {
@@ -612,9 +663,11 @@ func (m *matrix) lookAtDocuments(t *testing.T, h *harness, c *told, add func(str
 	ctx, id := h.ctx, c.user()
 	listed, err := h.documents().ListDocuments(ctx, &memoryv1.ListDocumentsRequest{UserId: id})
 	add("ListDocuments", listed, err)
-	found, err := h.documents().SearchDocuments(ctx, &memoryv1.SearchDocumentsRequest{UserId: id, Query: c.word()})
+	found, err := h.documents().SearchDocuments(ctx, &memoryv1.SearchDocumentsRequest{UserId: id, Query: c.sought(), KeepTtl: true})
 	add("SearchDocuments", found, err)
-	one, err := h.documents().GetDocument(ctx, &memoryv1.GetDocumentRequest{UserId: id, Namespace: []string{"about", c.word()}, Key: "note"})
+	one, err := h.documents().GetDocument(ctx, &memoryv1.GetDocumentRequest{
+		UserId: id, Namespace: []string{"about", c.sought()}, Key: "note", KeepTtl: true,
+	})
 	add("GetDocument", one, err)
 	namespaces, err := h.documents().ListNamespaces(ctx, &memoryv1.ListNamespacesRequest{UserId: id})
 	add("ListNamespaces", namespaces, err)
@@ -629,7 +682,7 @@ func (m *matrix) reached(t *testing.T, h *harness, c *told) {
 		places = places[:2]
 	case theSummary:
 		places = places[6:]
-	case theDocument:
+	case theDocument, theExpired:
 		places = []string{"ListDocuments", "SearchDocuments", "GetDocument", "ListNamespaces"}
 	}
 	if c.what == theSession || c.what == wholeUser {
@@ -637,7 +690,7 @@ func (m *matrix) reached(t *testing.T, h *harness, c *told) {
 	}
 	eventually(t, c.String()+": the word in "+strings.Join(places, ", "), func() bool {
 		replies := m.look(t, h, c)
-		return !slices.ContainsFunc(places, func(name string) bool { return !strings.Contains(prototext.Format(replies[name]), c.word()) })
+		return !slices.ContainsFunc(places, func(name string) bool { return !strings.Contains(prototext.Format(replies[name]), c.sought()) })
 	})
 }
 
@@ -646,8 +699,8 @@ func (m *matrix) unseen(t *testing.T, when string, c *told) {
 	t.Helper()
 	for i, h := range m.servers {
 		for name, reply := range m.look(t, h, c) {
-			if text := prototext.Format(reply); strings.Contains(text, c.word()) {
-				at := strings.Index(text, c.word())
+			if text := prototext.Format(reply); strings.Contains(text, c.sought()) {
+				at := strings.Index(text, c.sought())
 				t.Errorf("%s: %s %s shows it, server %d: …%s…", c, name, when, i, text[max(0, at-120):min(len(text), at+60)])
 			}
 		}
@@ -681,11 +734,16 @@ func (m *matrix) run(t *testing.T) {
 	})
 	switch m.door {
 	case doorRestore:
+		each(all, func(c *told) { m.fileBriefly(t, c) })
 		m.backUp(t)
 	case doorSkip, doorOverwrite, doorImporting:
 		for _, c := range all { // a server writes one at a time
+			m.fileBriefly(t, c)
 			if c.file = must(m.first().export(t, c.user()))(t); c.no%2 == 0 {
 				c.file = m.first().exportVectors(t, c.user())
+			}
+			if c.isDocument() && !strings.Contains(c.file, c.sought()) {
+				t.Errorf("%s: the document is not in the file", c)
 			}
 		}
 	case doorJournal, doorLate:
@@ -930,7 +988,10 @@ func (m *matrix) goOn(t *testing.T, c *told) {
 // last.
 func (m *matrix) awaitSwept(t *testing.T, c *told) {
 	t.Helper()
-	if c.what == theFact || c.what == theDocument {
+	if c.isDocument() {
+		must(m.truth.ExpireDocuments(m.first().ctx, time.Now(), 1000))(t) // as the server does each minute
+	}
+	if c.isDocument() || c.what == theFact {
 		return
 	}
 	eventually(t, c.String()+": the sweep", func() bool {
@@ -974,7 +1035,7 @@ func (m *matrix) stays(t *testing.T, c *told) {
 		}
 	case thePopped, theReplaced:
 		kept = append(kept, "I like walking.")
-	case theFact, theSummary, theDocument:
+	case theFact, theSummary, theDocument, theExpired:
 		kept = append(kept, "I like walking.", c.word())
 	case allMessages, theSession, wholeUser:
 	}
@@ -1005,7 +1066,7 @@ func (m *matrix) bytes(t *testing.T, all []*told) {
 	}
 	for name, data := range stored {
 		for _, c := range all {
-			for _, form := range []string{c.word(), strings.ToLower(c.word()), text.Terms(c.word())[0]} {
+			for _, form := range []string{c.sought(), strings.ToLower(c.sought()), text.Terms(c.sought())[0]} {
 				if at := bytes.Index(data, []byte(form)); m.leaves(c) && at >= 0 {
 					t.Errorf("%s: %q is in %s: %q", c, form, name, data[max(0, at-100):min(len(data), at+60)])
 					break
@@ -1080,8 +1141,11 @@ func (m *matrix) delete(t *testing.T, c *told) {
 		return
 	case theDocument:
 		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{
-			UserId: c.user(), Namespace: []string{"about", c.word()}, Key: "note",
+			UserId: c.user(), Namespace: []string{"about", c.sought()}, Key: "note",
 		}))(t)
+		return
+	case theExpired:
+		m.expire(t, c)
 		return
 	case wholeUser:
 		c.job = must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: c.user()}))(t).GetJob()

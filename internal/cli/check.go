@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,11 +27,7 @@ func (c *checkCmd) Run(r *run) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var reply *memoryv1.CheckMessagesResponse
-	err = callOn(r, memoryv1.NewHistoryServiceClient, func(ctx context.Context, client memoryv1.HistoryServiceClient) (err error) {
-		reply, err = client.CheckMessages(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewHistoryServiceClient, memoryv1.HistoryServiceClient.CheckMessages, req)
 	if err != nil {
 		return err
 	}

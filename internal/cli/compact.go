@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,11 +29,7 @@ func (c *compactCmd) Run(r *run) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var reply *memoryv1.CompactResponse
-	err = callOn(r, memoryv1.NewHistoryServiceClient, func(ctx context.Context, client memoryv1.HistoryServiceClient) (err error) {
-		reply, err = client.Compact(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewHistoryServiceClient, memoryv1.HistoryServiceClient.Compact, req)
 	if err != nil {
 		return err
 	}

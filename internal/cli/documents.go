@@ -66,11 +66,8 @@ func (c *documentsPutCmd) Run(r *run) error {
 	if c.TTL != 0 {
 		d.Ttl = durationpb.New(c.TTL)
 	}
-	var reply *memoryv1.PutDocumentResponse
-	err = callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
-		reply, err = client.PutDocument(ctx, &memoryv1.PutDocumentRequest{Document: d})
-		return err
-	})
+	req := &memoryv1.PutDocumentRequest{Document: d}
+	reply, err := ask(r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.PutDocument, req)
 	if err != nil {
 		return err
 	}
@@ -212,11 +209,7 @@ func (c *documentsSearchCmd) Run(r *run) error {
 			return usagef("--filter: %w", err)
 		}
 	}
-	var reply *memoryv1.SearchDocumentsResponse
-	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
-		reply, err = client.SearchDocuments(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.SearchDocuments, req)
 	if err != nil {
 		return err
 	}

@@ -42,19 +42,11 @@ func (c *keysCreateCmd) Run(r *run) error {
 	if c.TTL != 0 {
 		req.Ttl = durationpb.New(c.TTL)
 	}
-	var reply *memoryv1.CreateKeyResponse
-	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
-		reply, err = client.CreateKey(ctx, req)
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.CreateKey, req)
 	if err != nil {
 		return err
 	}
 	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
-}
-
-func (r *run) callKeys(f func(context.Context, memoryv1.KeyServiceClient) error) error {
-	return callOn(r, memoryv1.NewKeyServiceClient, f)
 }
 
 // tokenViews show a token. It stands alone on stdout where a program reads it.
@@ -101,7 +93,7 @@ type keysListCmd struct {
 // Run prints the keys.
 func (c *keysListCmd) Run(r *run) error {
 	all := &memoryv1.ListKeysResponse{}
-	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+	err := callOn(r, memoryv1.NewKeyServiceClient, func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
 		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
 			page, err := client.ListKeys(ctx, &memoryv1.ListKeysRequest{Tenant: c.Tenant, PageSize: size, PageToken: token})
 			all.Keys = append(all.Keys, page.GetKeys()...)
@@ -153,7 +145,7 @@ type keysRotateCmd struct {
 // Run gives the key a new token.
 func (c *keysRotateCmd) Run(r *run) error {
 	var reply *memoryv1.RotateKeyResponse
-	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
+	err := callOn(r, memoryv1.NewKeyServiceClient, func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
 		reply, err = client.RotateKey(ctx, &memoryv1.RotateKeyRequest{
 			Tenant: c.Tenant, KeyId: keyIDOf(c.Key), Grace: durationpb.New(c.Grace),
 		})
@@ -181,11 +173,8 @@ type keysRevokeCmd struct {
 
 // Run ends the key.
 func (c *keysRevokeCmd) Run(r *run) error {
-	var reply *memoryv1.RevokeKeyResponse
-	err := r.callKeys(func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
-		reply, err = client.RevokeKey(ctx, &memoryv1.RevokeKeyRequest{Tenant: c.Tenant, KeyId: keyIDOf(c.Key)})
-		return err
-	})
+	req := &memoryv1.RevokeKeyRequest{Tenant: c.Tenant, KeyId: keyIDOf(c.Key)}
+	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.RevokeKey, req)
 	if err != nil {
 		return err
 	}
@@ -205,10 +194,6 @@ type tenantsCmd struct {
 	Erase   tenantsEraseCmd   `cmd:"" help:"Erase a tenant: all its users, then its keys and settings."`
 }
 
-func (r *run) callTenants(f func(context.Context, memoryv1.TenantServiceClient) error) error {
-	return callOn(r, memoryv1.NewTenantServiceClient, f)
-}
-
 type tenantsListCmd struct {
 	Limit int `default:"50" help:"The most tenants to list; 0 for all."`
 }
@@ -216,7 +201,7 @@ type tenantsListCmd struct {
 // Run prints the tenants.
 func (c *tenantsListCmd) Run(r *run) error {
 	all := &memoryv1.ListTenantsResponse{}
-	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+	err := callOn(r, memoryv1.NewTenantServiceClient, func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
 		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
 			page, err := client.ListTenants(ctx, &memoryv1.ListTenantsRequest{PageSize: size, PageToken: token})
 			all.Tenants = append(all.Tenants, page.GetTenants()...)
@@ -263,11 +248,8 @@ type tenantsSuspendCmd struct {
 
 // Run suspends the tenant.
 func (c *tenantsSuspendCmd) Run(r *run) error {
-	var reply *memoryv1.SuspendTenantResponse
-	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
-		reply, err = client.SuspendTenant(ctx, &memoryv1.SuspendTenantRequest{Tenant: c.Tenant})
-		return err
-	})
+	req := &memoryv1.SuspendTenantRequest{Tenant: c.Tenant}
+	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.SuspendTenant, req)
 	if err != nil {
 		return err
 	}
@@ -280,11 +262,8 @@ type tenantsResumeCmd struct {
 
 // Run resumes the tenant.
 func (c *tenantsResumeCmd) Run(r *run) error {
-	var reply *memoryv1.ResumeTenantResponse
-	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
-		reply, err = client.ResumeTenant(ctx, &memoryv1.ResumeTenantRequest{Tenant: c.Tenant})
-		return err
-	})
+	req := &memoryv1.ResumeTenantRequest{Tenant: c.Tenant}
+	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.ResumeTenant, req)
 	if err != nil {
 		return err
 	}

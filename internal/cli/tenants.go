@@ -24,11 +24,7 @@ type tenantsShowCmd struct {
 
 // Run prints the tenant.
 func (c *tenantsShowCmd) Run(r *run) error {
-	var reply *memoryv1.GetTenantResponse
-	err := r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
-		reply, err = client.GetTenant(ctx, &memoryv1.GetTenantRequest{Tenant: c.Tenant})
-		return err
-	})
+	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.GetTenant, &memoryv1.GetTenantRequest{Tenant: c.Tenant})
 	if err != nil {
 		return err
 	}
@@ -142,7 +138,7 @@ func (c *tenantsSetCmd) Run(r *run) error {
 		return err
 	}
 	var reply *memoryv1.GetTenantResponse
-	err = r.callTenants(func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
+	err = callOn(r, memoryv1.NewTenantServiceClient, func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
 		if _, err := client.UpdateTenant(ctx, req); err != nil {
 			return err
 		}

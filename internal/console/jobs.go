@@ -30,7 +30,9 @@ func (v *visit) showJobs() error {
 	data.ListJobsResponse = reply
 	data.MayRetryAll = v.may(memoryv1.WorkService_RetryJobs_FullMethodName)
 	data.MayRetry, data.MaySkip = v.may(memoryv1.WorkService_RetryJob_FullMethodName), v.may(memoryv1.WorkService_SkipJob_FullMethodName)
-	data.Parked = slices.ContainsFunc(reply.GetJobs(), func(j *memoryv1.Job) bool { return j.GetState() == memoryv1.JobState_JOB_STATE_PARKED })
+	data.Parked = slices.ContainsFunc(reply.GetJobs(), func(j *memoryv1.Job) bool {
+		return j.GetState() == memoryv1.JobState_JOB_STATE_PARKED
+	})
 	p.Data = data
 	return v.show("jobs.html", p)
 }

@@ -119,7 +119,7 @@ func (v *visit) fail(err error) {
 
 // httpStatus is the status of the page that shows an error of the API.
 func httpStatus(code codes.Code) int {
-	switch code { //nolint:exhaustive // the others are faults of the server
+	switch code {
 	case codes.Unauthenticated:
 		return http.StatusUnauthorized
 	case codes.PermissionDenied:

@@ -213,6 +213,10 @@ const (
 	Placeholders List = "summaries/placeholders" // regular expressions: what models write where they have no content
 	Acknowledges List = "summaries/acknowledges" // regular expressions: what an assistant says that is no line of a summary
 	NoteEnds     List = "summaries/note-ends"    // what ends a sentence of a note, which has no stop
+	TakesNote    List = "summaries/takes-note"   // what an answer begins with that has no more than understood
+	YesOrNo      List = "summaries/yes-or-no"    // what an answer begins with that is yes or no
+	Reactions    List = "summaries/reactions"    // regular expressions: what begins a reaction
+	AboutMe      List = "summaries/about-me"     // words of whoever speaks of themselves
 )
 
 // Lists of one line: what stands before the sections of a context.

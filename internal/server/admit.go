@@ -102,12 +102,19 @@ func (a *admitted) outgoing(v any) (*outgoing, bool) {
 func (a *admitted) withHeavy(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	ctx, call := a.gate.Begin(ctx)
 	defer call.End()
-	if bytes := heavyBytes(req); bytes > 0 {
-		if err := a.gate.Heavy(ctx, bytes); err != nil {
-			return nil, err
-		}
+	bytes := heavyBytes(req)
+	if bytes == 0 {
+		return next(ctx, req)
 	}
-	return next(ctx, req)
+	if err := a.gate.Heavy(ctx, bytes); err != nil {
+		return nil, err
+	}
+	var reply any
+	err := a.gate.Aside(ctx, func() (err error) {
+		reply, err = next(ctx, req)
+		return err
+	})
+	return reply, err
 }
 
 // withTurns has calls wait for the turn of their tenant, outside withHeavy: who waits there holds up its own tenant alone.

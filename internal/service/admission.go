@@ -13,6 +13,8 @@ type Gate interface {
 	// Heavy must wait until the call of ctx may hold so many bytes, and return a memory.Error of KindExhausted where it
 	// cannot in time. For a call that it has admitted, and for what is no call, it must return nil at once.
 	Heavy(ctx context.Context, bytes int64) error
+	// Aside must run do, a part of the call of ctx that computes; for a call that was admitted, so that small calls do not wait for it.
+	Aside(ctx context.Context, do func() error) error
 }
 
 // What a call may read of messages before it has to be admitted as a heavy one. How heavy a call is stands in no request:

@@ -155,13 +155,22 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 }
 
 // shrinkAndDecide applies the context policy to what was gathered and assembles.
-func (s *ContextBuilder) shrinkAndDecide(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (ContextResult, error) {
-	smaller, err := s.shrink(ctx, p, g, r)
-	if err != nil {
-		return ContextResult{}, err
-	}
-	g.degraded = append(slices.Clone(g.degraded), unaskedDegradation(r, g.promise)...)
-	return s.decide(ctx, p, g, smaller, r)
+func (s *ContextBuilder) shrinkAndDecide(
+	ctx context.Context,
+	p ContextParams,
+	g gathered,
+	r policy.Resolved,
+) (out ContextResult, err error) {
+	err = s.gate.Aside(ctx, func() error {
+		smaller, err := s.shrink(ctx, p, g, r)
+		if err != nil {
+			return err
+		}
+		g.degraded = append(slices.Clone(g.degraded), unaskedDegradation(r, g.promise)...)
+		out, err = s.decide(ctx, p, g, smaller, r)
+		return err
+	})
+	return out, err
 }
 
 // resolve returns the policy of a call, in which the tokens of its tools are kept free.

@@ -102,6 +102,7 @@ func (s *Porter) Export(ctx context.Context, what Exporting, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("write the header: %w", err)
 	}
+	now := s.now.stored()
 	err = s.store.Export(ctx, user, func(r store.Record) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -109,6 +110,8 @@ func (s *Porter) Export(ctx context.Context, what Exporting, out io.Writer) erro
 		switch {
 		case r.Session != nil:
 			vectors.add(r.Session.Session)
+		case r.Document != nil && r.Document.HasExpired(now):
+			return nil
 		case r.User == nil && r.Turn == nil: // all turns are written
 			vectors.release()
 		}

@@ -16,7 +16,7 @@ import (
 // MessageVectorTarget is memory.ViewMessageVectors: the keys of all messages that have a vector of the active embedding version, by which
 // rank.Index.SearchVectors would compare them here. The vectors lie in the segments of the users' search indexes.
 func MessageVectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewMessageVectors, place: vectorPlace{v, memory.ViewMessageVectors}, source: messageVectorSource{}}
+	return Target{view: memory.ViewMessageVectors, place: vectorPlace(v, memory.ViewMessageVectors), source: messageVectorSource{}}
 }
 
 // messageVectorSource returns keys of messages. A feed goes on by segments; a key changes with the messages next to it, so those

@@ -26,17 +26,17 @@ func (t Target) View() memory.View { return t.view }
 // Versions that are being made are not fed: when one becomes active, every feed waits, and its vectors are put into a space
 // of their own.
 func VectorTarget(v store.VectorView) Target {
-	return Target{view: memory.ViewVectors, place: vectorPlace{v, memory.ViewVectors}, source: factVectorSource{}}
+	return Target{view: memory.ViewVectors, place: vectorPlace(v, memory.ViewVectors), source: factVectorSource{}}
 }
 
 // FactTarget is memory.ViewFacts: the words of every fact, superseded ones too.
 func FactTarget(v store.TextView) Target {
-	return Target{view: memory.ViewFacts, place: textPlace{v, memory.ViewFacts}, source: factSource{}}
+	return Target{view: memory.ViewFacts, place: textPlace(v, memory.ViewFacts), source: factSource{}}
 }
 
 // TranscriptTarget is memory.ViewTranscript: the words of every message that may be recalled.
 func TranscriptTarget(v store.TextView) Target {
-	return Target{view: memory.ViewTranscript, place: textPlace{v, memory.ViewTranscript}, source: transcriptSource{}}
+	return Target{view: memory.ViewTranscript, place: textPlace(v, memory.ViewTranscript), source: transcriptSource{}}
 }
 
 // space is where the rows of a view lie: store.VectorSpace or store.TextSpace.
@@ -96,103 +96,73 @@ type rowSource interface {
 	load(ctx context.Context, s VerifyStore, at space, user memory.User, keys []rowKey) ([]row, error)
 }
 
-// vectorPlace is one of the views in a store.VectorView.
-type vectorPlace struct {
-	view store.VectorView
-	of   memory.View
+// placeIn is one of the views in a store.View.
+type placeIn[Space, Row, Search, Hit any] struct {
+	view  store.View[Space, Row, Search, Hit]
+	space func(at space) Space
+	at    func(s Space) (at space, ok bool) // where a space lies; false for one of another view
+	row   func(r row) Row
 }
 
-func (p vectorPlace) space(at space) store.VectorSpace {
-	return store.VectorSpace{View: p.of, Build: at.build, Version: at.version, Dimension: at.dimension}
+func vectorPlace(v store.VectorView, of memory.View) rowPlace {
+	return placeIn[store.VectorSpace, store.VectorRow, store.VectorSearch, store.VectorHit]{
+		view: v,
+		space: func(at space) store.VectorSpace {
+			return store.VectorSpace{View: of, Build: at.build, Version: at.version, Dimension: at.dimension}
+		},
+		at: func(s store.VectorSpace) (space, bool) {
+			return space{build: s.Build, version: s.Version, dimension: s.Dimension}, s.View == of
+		},
+		row: func(r row) store.VectorRow { return r.vector },
+	}
 }
 
-func (p vectorPlace) lag() time.Duration { return p.view.Lag() }
+func textPlace(v store.TextView, of memory.View) rowPlace {
+	return placeIn[store.TextSpace, store.TextRow, store.TextSearch, store.TextHit]{
+		view:  v,
+		space: func(at space) store.TextSpace { return store.TextSpace{View: of, Build: at.build} },
+		at:    func(s store.TextSpace) (space, bool) { return space{build: s.Build}, s.View == of },
+		row:   func(r row) store.TextRow { return r.text },
+	}
+}
 
-func (p vectorPlace) prepare(ctx context.Context, at space) error {
+func (p placeIn[Space, Row, Search, Hit]) lag() time.Duration { return p.view.Lag() }
+
+func (p placeIn[Space, Row, Search, Hit]) prepare(ctx context.Context, at space) error {
 	return p.view.Prepare(ctx, p.space(at))
 }
 
-func (p vectorPlace) drop(ctx context.Context, at space) error {
+func (p placeIn[Space, Row, Search, Hit]) drop(ctx context.Context, at space) error {
 	return p.view.Drop(ctx, p.space(at))
 }
 
-func (p vectorPlace) put(ctx context.Context, at space, rows []row) error {
-	out := make([]store.VectorRow, len(rows))
+func (p placeIn[Space, Row, Search, Hit]) put(ctx context.Context, at space, rows []row) error {
+	out := make([]Row, len(rows))
 	for i, r := range rows {
-		out[i] = r.vector
+		out[i] = p.row(r)
 	}
 	return p.view.Put(ctx, p.space(at), out)
 }
 
-func (p vectorPlace) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
+func (p placeIn[Space, Row, Search, Hit]) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
 	return p.view.Remove(ctx, p.space(at), scope, rows)
 }
 
-func (p vectorPlace) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
-	return p.view.Rows(ctx, store.RowQuery[store.VectorSpace]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
+func (p placeIn[Space, Row, Search, Hit]) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
+	return p.view.Rows(ctx, store.RowQuery[Space]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
 }
 
-func (p vectorPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
+func (p placeIn[Space, Row, Search, Hit]) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
 	_, err := p.view.EraseScope(ctx, scope)
 	return err
 }
 
-func (p vectorPlace) spaces(ctx context.Context) ([]space, error) {
+func (p placeIn[Space, Row, Search, Hit]) spaces(ctx context.Context) ([]space, error) {
 	all, err := p.view.Spaces(ctx)
 	var out []space
 	for _, s := range all {
-		if s.View == p.of {
-			out = append(out, space{build: s.Build, version: s.Version, dimension: s.Dimension})
-		}
-	}
-	return out, err
-}
-
-// textPlace is one of the views in a store.TextView.
-type textPlace struct {
-	view store.TextView
-	of   memory.View
-}
-
-func (p textPlace) space(at space) store.TextSpace {
-	return store.TextSpace{View: p.of, Build: at.build}
-}
-
-func (p textPlace) lag() time.Duration { return p.view.Lag() }
-
-func (p textPlace) prepare(ctx context.Context, at space) error {
-	return p.view.Prepare(ctx, p.space(at))
-}
-
-func (p textPlace) drop(ctx context.Context, at space) error { return p.view.Drop(ctx, p.space(at)) }
-
-func (p textPlace) put(ctx context.Context, at space, rows []row) error {
-	out := make([]store.TextRow, len(rows))
-	for i, r := range rows {
-		out[i] = r.text
-	}
-	return p.view.Put(ctx, p.space(at), out)
-}
-
-func (p textPlace) remove(ctx context.Context, at space, scope memory.ScopeKey, rows []store.RowState) error {
-	return p.view.Remove(ctx, p.space(at), scope, rows)
-}
-
-func (p textPlace) rows(ctx context.Context, q store.RowQuery[space]) ([]store.RowState, error) {
-	return p.view.Rows(ctx, store.RowQuery[store.TextSpace]{Space: p.space(q.Space), Scope: q.Scope, After: q.After, Limit: q.Limit})
-}
-
-func (p textPlace) eraseScope(ctx context.Context, scope memory.ScopeKey) error {
-	_, err := p.view.EraseScope(ctx, scope)
-	return err
-}
-
-func (p textPlace) spaces(ctx context.Context) ([]space, error) {
-	all, err := p.view.Spaces(ctx)
-	var out []space
-	for _, s := range all {
-		if s.View == p.of {
-			out = append(out, space{build: s.Build})
+		if at, ok := p.at(s); ok {
+			out = append(out, at)
 		}
 	}
 	return out, err

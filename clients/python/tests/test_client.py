@@ -6,6 +6,7 @@ import itertools
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import grpc
 import pytest
@@ -66,6 +67,15 @@ async def test_pages_with_asyncio(aclient: AsyncClient, user: str) -> None:
         await aclient.record(user, session, said(3))
     assert [s.session_id async for s in aclient.sessions(user, page_size=2)] == ["c", "b", "a"]
     assert [m.seq async for m in aclient.messages(user, "a", page_size=2)] == [1, 2, 3]
+
+
+def test_work_is_waited_for_by_its_name_too_and_what_is_none_is_refused_by_name(client: Client, user: str) -> None:
+    client.record(user, "s", [{"role": "user", "content": "I am vegan."}])
+    assert client.wait(user, "s", "extracted", v1.WATERMARK_INDEXED)
+    odd: Any
+    for odd in ("EXTRACTED", ["extracted"], None):
+        with pytest.raises(TypeError, match="'indexed', 'extracted', 'summarised'"):
+            client.wait(user, "s", odd)
 
 
 def test_recall_is_what_memory_knows_besides_the_messages_that_the_agent_holds(client: Client, user: str) -> None:

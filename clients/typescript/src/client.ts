@@ -180,9 +180,9 @@ export class BaseClient {
   }
 
   /** Waits for background work on what is recorded, for at most so many milliseconds; whether it is done. */
-  async wait(userId: string, sessionId: string, of: v1.Watermark[] = [], timeoutMs = 10_000): Promise<boolean> {
+  async wait(userId: string, sessionId: string, of: Iterable<v1.Watermark | WorkName> = [], timeoutMs = 10_000): Promise<boolean> {
     const timeout = { seconds: BigInt(Math.floor(timeoutMs / 1000)), nanos: Math.round((timeoutMs % 1000) * 1e6) };
-    return (await this.work.waitForWatermark({ userId, sessionId, of, timeout })).reached;
+    return (await this.work.waitForWatermark({ userId, sessionId, of: watermarks(of), timeout })).reached;
   }
 }
 
@@ -199,6 +199,26 @@ export async function* pages<P extends { nextPageToken: string }, T>(
     }
     token = page.nextPageToken;
   }
+}
+
+const works = { indexed: v1.Watermark.INDEXED, extracted: v1.Watermark.EXTRACTED, summarised: v1.Watermark.SUMMARISED };
+
+/** The name of a kind of background work. */
+export type WorkName = keyof typeof works;
+
+/** The kinds of work by their names or numbers. In plain JavaScript anything may be given: what is none of them is refused by name. */
+function watermarks(of: Iterable<v1.Watermark | WorkName>): v1.Watermark[] {
+  const names = `of is a list of ${Object.keys(works).join(", ")}, or of v1.Watermark`;
+  if (typeof of === "string") {
+    throw new TypeError(`${names}, and not the text ${JSON.stringify(of)}`);
+  }
+  return [...of].map((w) => {
+    const known = typeof w === "string" && Object.hasOwn(works, w) ? works[w] : w;
+    if (typeof known !== "number" || v1.Watermark[known] === undefined) {
+      throw new TypeError(`${names}, and ${JSON.stringify(w)} is none of them`);
+    }
+    return known;
+  });
 }
 
 /** The URL of an address: host and port, or a URL with its scheme. */

@@ -2,9 +2,9 @@
 
 import { create, equals } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import type { AgentInputItem, CallModelInputFilter, Session } from "@openai/agents";
+import type { AgentInputItem, CallModelInputFilter, Session, SessionHistoryTransactionArgs } from "@openai/agents";
 import type { BaseClient } from "./client.js";
-import { Conflict, FailedPrecondition, NotFound } from "./errors.js";
+import { AlreadyExists, Conflict, FailedPrecondition, NotFound } from "./errors.js";
 import { dumpJson, type Item, isRecord, list, loadJson } from "./json.js";
 import { pack, unpack } from "./messages.js";
 import * as parts from "./parts.js";
@@ -141,11 +141,62 @@ export class StrataSession implements Session {
     for (let n = 1; ; n++) {
       const listed = await this.#list();
       if (how.insteadOf && dumped(listed.messages.flatMap(itemsOf)) !== dumped(how.insteadOf)) {
-        const details = { code: Code.Aborted, reason: "ETAG_MISMATCH" };
-        throw new Conflict("the session has other items by now: read them again", details);
+        throw conflict("the session has other items by now: read them again", "ETAG_MISMATCH");
       }
       try {
         return await this.#put(listed, readItems(items));
+      } catch (error) {
+        if (!(error instanceof Conflict) || n === replaceTries) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /**
+   * What the SDK calls where a guardrail blocks an answer: items are added, or put in the place of the latest ones, once for an
+   * operationId however often it is called with it. Conflict is thrown where the latest items are others, or where the operationId was
+   * used for another change; then nothing is changed. A replacement is known by its items: one of nothing, or one whose items were taken
+   * away since, is refused when it is repeated.
+   */
+  async applyHistoryTransaction({ operationId, transaction }: SessionHistoryTransactionArgs): Promise<void> {
+    if (!operationId.trim()) {
+      throw new TypeError("operationId must not be empty");
+    }
+    const mark = `op-${await digestOf(operationId)}`;
+    if (transaction.type === "append_items") {
+      const messages = readItems(transaction.items);
+      if (messages.length) {
+        await once(this.#client.memory.record({ ...this.#scope, requestId: mark, messages, profile: this.#profile }));
+      }
+      return;
+    }
+    const ids = `${mark}-${await digestOf(canonical(transaction))}-`;
+    for (let n = 1; ; n++) {
+      const { messages, etag } = await this.#list();
+      const applied = messages.find((m) => m.id.startsWith(`${mark}-`));
+      if (applied) {
+        if (!applied.id.startsWith(ids)) {
+          throw conflict("the operationId was used for another change", "REQUEST_ID_REUSED");
+        }
+        return;
+      }
+      const { expectedSuffix, replacement } = transaction;
+      const from = messages.length - expectedSuffix.length;
+      const stored = messages.slice(Math.max(from, 0)).map(itemsOf);
+      if (from < 0 || stored.some((items, at) => canonical(items) !== canonical([expectedSuffix[at]]))) {
+        throw conflict("the session ends with other items: read them again", "ETAG_MISMATCH");
+      }
+      const differs = replacement.findIndex((item, at) => canonical(item) !== canonical(expectedSuffix[at]));
+      const kept = differs < 0 ? Math.min(replacement.length, expectedSuffix.length) : differs;
+      const added = readItems(replacement.slice(kept));
+      for (const [at, m] of added.entries()) {
+        m.id = `${ids}${at}`;
+      }
+      const afterSeq = messages[from + kept - 1]?.seq ?? 0n;
+      try {
+        await this.#client.memory.replaceMessages({ ...this.#scope, etag, afterSeq, messages: added, profile: this.#profile });
+        return;
       } catch (error) {
         if (!(error instanceof Conflict) || n === replaceTries) {
           throw error;
@@ -243,7 +294,7 @@ export class StrataSession implements Session {
       return (await this.#client.memory.record(turn)).firstSeq;
     } catch (error) {
       if (error instanceof FailedPrecondition && error.reason === "LAST_SEQ_MISMATCH") {
-        throw new Conflict("somebody else recorded meanwhile", { code: Code.Aborted, reason: error.reason, cause: error });
+        throw conflict("somebody else recorded meanwhile", error.reason, error);
       }
       throw error;
     }
@@ -303,6 +354,41 @@ class CompactedSession implements Session {
     this.#cleared = this.#failed = undefined;
     return this.#session.replaceHistoryWithCompaction(items);
   }
+}
+
+function conflict(message: string, reason: string, cause?: unknown): Conflict {
+  return new Conflict(message, { code: Code.Aborted, reason, cause });
+}
+
+/** A call with a requestId: that it was used for another body is a conflict. */
+async function once(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    throw error instanceof AlreadyExists && error.reason === "REQUEST_ID_REUSED"
+      ? conflict("the operationId was used for another change", error.reason, error)
+      : error;
+  }
+}
+
+/** A value as JSON that is the same for equal values, in whatever order they have their keys. */
+function canonical(value: unknown): string {
+  const sorted = (v: unknown): unknown =>
+    Array.isArray(v)
+      ? v.map(sorted)
+      : isRecord(v)
+        ? Object.fromEntries(
+            Object.keys(v)
+              .sort()
+              .map((k) => [k, sorted(v[k])]),
+          )
+        : v;
+  return JSON.stringify(sorted(JSON.parse(new TextDecoder().decode(dumpJson(value ?? null)))));
+}
+
+async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(digest, 0, 16)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function dumped(items: AgentInputItem[]): string {

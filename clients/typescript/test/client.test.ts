@@ -63,6 +63,16 @@ const runtimes: Runtime[] = [
 
 for (const runtime of runtimes) {
   describe(runtime.name, () => {
+    test("work is waited for by its name too, and what is none is refused by name", async () => {
+      const user = newUser();
+      const memory = runtime.client();
+      await memory.record(user, "monday", [{ role: "user", content: "I am vegan." }]);
+      assert.ok(await memory.wait(user, "monday", ["extracted", v1.Watermark.INDEXED]));
+      for (const odd of [["EXTRACTED"], ["toString"], [99], "extracted"]) {
+        await assert.rejects(memory.wait(user, "monday", odd as never), /^TypeError: of is a list of indexed, extracted, summarised, /);
+      }
+    });
+
     test("what one session says is known in the next", async () => {
       const user = newUser();
       const memory = runtime.client();

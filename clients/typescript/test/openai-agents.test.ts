@@ -255,6 +255,53 @@ test("a run that failed leaves a session that goes on", async () => {
   assert.match(JSON.stringify((await session.getItems()).at(-1)), /ok/);
 });
 
+test("a change of the history is made once for its operation, or not at all", async () => {
+  const { session } = made();
+  const append = { operationId: "1", transaction: { type: "append_items" as const, items: said("a", "b", "c") } };
+  await session.applyHistoryTransaction(append);
+  await session.applyHistoryTransaction(append);
+  assert.deepEqual(await session.getItems(), said("a", "b", "c"));
+  const reused = { operationId: "1", transaction: { type: "append_items" as const, items: said("x") } };
+  await assert.rejects(session.applyHistoryTransaction(reused), Conflict);
+
+  const replace = (operationId: string, from: string, to: string) => ({
+    operationId,
+    transaction: { type: "replace_suffix" as const, expectedSuffix: said(...from), replacement: said(...to) },
+  });
+  await session.applyHistoryTransaction(replace("2", "bc", "bde"));
+  await session.addItems(said("f"));
+  await session.applyHistoryTransaction(replace("2", "bc", "bde")); // whatever was added since
+  assert.deepEqual(await session.getItems(), said(..."abdef"));
+  await assert.rejects(session.applyHistoryTransaction(replace("2", "f", "x")), Conflict);
+  await assert.rejects(session.applyHistoryTransaction(replace("3", "bc", "x")), Conflict);
+  await assert.rejects(session.applyHistoryTransaction(replace("4", "abcdefgh", "x")), Conflict);
+  await assert.rejects(session.applyHistoryTransaction(replace(" ", "f", "x")), TypeError);
+  assert.deepEqual(await session.getItems(), said(..."abdef"));
+
+  // Keys may come in another order than they were added in.
+  const turned = [{ content: "f", role: "user" }] as AgentInputItem[];
+  await session.applyHistoryTransaction({
+    operationId: "5",
+    transaction: { type: "replace_suffix", expectedSuffix: turned, replacement: [] },
+  });
+  assert.deepEqual(await session.getItems(), said(..."abde"));
+});
+
+test("of an answer that a guardrail blocks the session keeps what the user said", async () => {
+  const { session } = made();
+  const agent = new Agent({
+    name: "a",
+    model: new ScriptedModel([[assistantMessage("secret")], [assistantMessage("ok")]]),
+    outputGuardrails: [
+      { name: "no secrets", execute: async ({ agentOutput }) => ({ tripwireTriggered: agentOutput === "secret", outputInfo: {} }) },
+    ],
+  });
+  await assert.rejects(run(agent, "one", { session }), /guardrail/i);
+  assert.doesNotMatch(JSON.stringify(await session.getItems()), /secret/);
+  await run(agent, "two", { session });
+  assert.match(JSON.stringify((await session.getItems()).at(-1)), /ok/);
+});
+
 test("popping passes over hidden messages, and leaves them", async () => {
   const { session, memory, user } = made();
   await session.addItems(said("a", "b"));

@@ -9,9 +9,11 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
@@ -139,26 +141,15 @@ func isShortAnswer(said []summary.Said, at int) bool {
 	}
 	asked := said[at-1]
 	return asked.Line >= 0 && !asked.Tool && asked.Who != s.Who && text.AsksQuestion(asked.Text) && !promptinjection.IsPleasantry(asked.Text) &&
-		(s.Role == memory.RoleUser && !promptinjection.IsPleasantry(s.Text) || yesOrNo[firstWord(s.Text)] && !(s.Role == memory.RoleAssistant && takesNote[firstWord(s.Text)]))
+		(s.Role == memory.RoleUser && !promptinjection.IsPleasantry(s.Text) || yesOrNo().Has(firstWord(s.Text)) && !(s.Role == memory.RoleAssistant && takesNote().Has(firstWord(s.Text))))
 }
 
 // yesOrNo are the words that an answer to a question begins with where it is one. From an assistant some of them mean no more
 // than that it has understood.
 var (
-	takesNote = wordSet(`sure ok okay please claro vale exacto 好 好的 好啊`)
-	yesOrNo   = wordSet(
-		`yes yeah yep yup sure ok okay please no nope nah never correct exactly right absolutely definitely sí si no claro vale exacto
-	네 예 응 넵 어 아니 아니요 아뇨 그래 그래요 맞아 맞아요 좋아 좋아요 はい ええ うん いいえ いや 好 好的 好啊 是 是的 对 对的 不 不是 不用 可以 行 没有 有 要 不要`,
-	)
+	takesNote = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllWords(languagedata.TakesNote)) })
+	yesOrNo   = sync.OnceValue(func() languagedata.Set { return languagedata.SetOf(languagedata.AllWords(languagedata.YesOrNo)) })
 )
-
-func wordSet(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
-	}
-	return out
-}
 
 // wordsOf are the words of a sentence in lower case.
 func wordsOf(s string) []string {
@@ -395,10 +386,8 @@ func score(found []candidate) {
 
 // Ways to speak in English: reactions say little of lasting worth, statements about oneself most.
 var (
-	reaction = regexp.MustCompile(
-		`(?i)^(?:wow|that's|that is|that sounds|sounds|thanks|thank you|hey|hi|hello|congrat\w*|cool|great|awesome|nice|yeah|yep|oh|aw+|glad|totally|absolutely|definitely|you're|your|you have|it's)\b`,
-	)
-	aboutMe = strings.Fields("I My my We we Our our")
+	reaction = regexp.MustCompileFrom(func() string { return languagedata.English.Pattern(languagedata.Reactions) })
+	aboutMe  = sync.OnceValue(func() []string { return languagedata.English.Words(languagedata.AboutMe) })
 )
 
 const (
@@ -421,7 +410,7 @@ func (c candidate) manner() float64 {
 func speaksOfOneself(s string) bool {
 	notInWord := func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') }
 	for w := range strings.FieldsFuncSeq(s, notInWord) {
-		if slices.Contains(aboutMe, w) {
+		if slices.Contains(aboutMe(), w) {
 			return true
 		}
 	}

@@ -5,11 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
+
+// documentStore implements store.Documents.
+type documentStore struct {
+	*core
+	// Of documents that were deleted there may be bytes in the WAL, which holds them as they were written, and in the rooms of pages.
+	inLog, inRooms atomic.Bool
+	roomsCleared   atomic.Int64 // when, in microseconds; 0 for never
+}
 
 const documentColumns = `namespace, key, etag, create_time, update_time, ttl, expire_time, fields, unindexed, value`
 
@@ -127,7 +136,7 @@ func (s *documentStore) Document(ctx context.Context, q store.DocumentQuery) (me
 
 // DeleteDocument implements store.Documents.
 func (s *documentStore) DeleteDocument(ctx context.Context, q store.DocumentQuery) error {
-	return s.write(ctx, "delete a document", func(c *conn) error {
+	err := s.write(ctx, "delete a document", func(c *conn) error {
 		at, err := findUser(c, q.User)
 		if err != nil {
 			return err
@@ -146,6 +155,39 @@ func (s *documentStore) DeleteDocument(ctx context.Context, q store.DocumentQuer
 		hash := store.DeletedDocumentHash(at.hashKey, q.Place)
 		return c.run(`INSERT OR REPLACE INTO deleted_documents (uid, hash, time) VALUES (?, ?, ?)`, at.uid, hash[:], micros(q.Time))
 	})
+	if err == nil {
+		s.leftBytes()
+	}
+	return err
+}
+
+func (s *documentStore) leftBytes() {
+	s.inLog.Store(true)
+	s.inRooms.Store(true)
+}
+
+// clearRoomsEvery is how often deleted documents may have all pages of the file looked at.
+const clearRoomsEvery = time.Hour
+
+// overwrite overwrites what deleted documents left in the file, and cuts the WAL. Where that fails, or somebody reads from the WAL, the
+// next call does it.
+func (s *documentStore) overwrite(ctx context.Context, now time.Time) error {
+	if micros(now)-s.roomsCleared.Load() >= clearRoomsEvery.Microseconds() && s.inRooms.Swap(false) {
+		if err := s.clearGaps(ctx); err != nil {
+			s.inRooms.Store(true)
+			return err
+		}
+		s.roomsCleared.Store(micros(now))
+		s.inLog.Store(true)
+	}
+	if !s.inLog.Swap(false) {
+		return nil
+	}
+	cut, err := s.cutWAL(ctx)
+	if !cut {
+		s.inLog.Store(true)
+	}
+	return err
 }
 
 // ListDocuments implements store.Documents.
@@ -300,8 +342,11 @@ func (s *documentStore) ExpireDocuments(ctx context.Context, now time.Time, limi
 		waiting, err = c.first(`SELECT 1 FROM documents WHERE expire_time <= ? LIMIT 1`, func(row) error { return nil }, micros(now))
 		return err
 	})
-	if err != nil || !waiting {
+	if err != nil {
 		return 0, err
+	}
+	if !waiting {
+		return 0, s.overwrite(ctx, now)
 	}
 	deleted := int64(0)
 	err = s.write(ctx, "delete expired documents", func(c *conn) (err error) {
@@ -309,7 +354,13 @@ func (s *documentStore) ExpireDocuments(ctx context.Context, now time.Time, limi
 			(SELECT uid, namespace, key FROM documents WHERE expire_time <= ? LIMIT ?+0)`, micros(now), limit)
 		return err
 	})
-	return int(deleted), err
+	if deleted > 0 {
+		s.leftBytes()
+	}
+	if err != nil || int(deleted) == limit {
+		return int(deleted), err
+	}
+	return int(deleted), s.overwrite(ctx, now)
 }
 
 // AdoptDocuments implements store.Documents.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import grpc
 from google.protobuf import struct_pb2
@@ -26,6 +26,13 @@ from stratamem.v1 import (
     user_service_pb2_grpc,
     work_service_pb2_grpc,
 )
+
+WorkName = Literal["indexed", "extracted", "summarised"]  #: the name of a kind of background work
+_WORKS: dict[str, v1.Watermark] = {
+    "indexed": v1.WATERMARK_INDEXED,
+    "extracted": v1.WATERMARK_EXTRACTED,
+    "summarised": v1.WATERMARK_SUMMARISED,
+}
 
 __all__ = ["AsyncClient", "Client", "document_value"]
 
@@ -67,6 +74,17 @@ def _labels(namespace: Iterable[str]) -> list[str]:
     if isinstance(namespace, str):
         raise TypeError('a namespace is a list of labels, such as ["memories", "food"], and not one text')
     return list(namespace)
+
+
+def _watermarks(of: Iterable[v1.Watermark | WorkName]) -> list[v1.Watermark]:
+    """The kinds of work by their names or numbers. What is none of them is refused by name."""
+    out = []
+    for w in of:
+        known: Any = _WORKS.get(w, w) if isinstance(w, str) else w
+        if not isinstance(known, int):
+            raise TypeError(f"wait takes {', '.join(map(repr, _WORKS))} or v1.WATERMARK_…, and not {w!r}")
+        out.append(cast("v1.Watermark", known))
+    return out
 
 
 def document_value(document: v1.Document) -> dict[str, Any]:
@@ -220,9 +238,9 @@ class Client:
             return False
         return True
 
-    def wait(self, user_id: str, session_id: str, *of: v1.Watermark, timeout: float = 10.0) -> bool:
+    def wait(self, user_id: str, session_id: str, *of: v1.Watermark | WorkName, timeout: float = 10.0) -> bool:
         """Waits for background work on what is recorded, for at most so many seconds; whether it is done."""
-        request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=of)
+        request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=_watermarks(of))
         request.timeout.FromNanoseconds(int(timeout * 1e9))
         return self.work.WaitForWatermark(request).reached
 
@@ -370,9 +388,9 @@ class AsyncClient:
             return False
         return True
 
-    async def wait(self, user_id: str, session_id: str, *of: v1.Watermark, timeout: float = 10.0) -> bool:
+    async def wait(self, user_id: str, session_id: str, *of: v1.Watermark | WorkName, timeout: float = 10.0) -> bool:
         """As Client.wait."""
-        request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=of)
+        request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=_watermarks(of))
         request.timeout.FromNanoseconds(int(timeout * 1e9))
         return (await self.work.WaitForWatermark(request)).reached
 
