@@ -208,7 +208,7 @@ func (c deletionCell) brings(by door) bool {
 // with servers only some doors are tried then.
 func matrixCells(set storeSet, doorNo int) []deletionCell {
 	full := os.Getenv("STRATA_TEST_FULL") != ""
-	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex) {
+	if !full && (set == onMongoDB && doorNo%3 != 0 || set == onThree && doors[doorNo] != doorReindex && doors[doorNo] != doorRestart) {
 		return nil
 	}
 	var all []deletionCell

@@ -219,6 +219,9 @@ func why(e *memoryv1.Explanation) string {
 			words = append(words, fmt.Sprintf("%s ×%.2f", oneLine(f.GetName()), f.GetValue()))
 		}
 	}
+	if len(words) == 0 && len(e.GetArms()) > 0 { // phrases have no terms
+		return lexicalArm
+	}
 	return strings.Join(words, ", ")
 }
 

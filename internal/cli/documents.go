@@ -66,7 +66,8 @@ func (c *documentsPutCmd) Run(r *run) error {
 	if c.TTL != 0 {
 		d.Ttl = durationpb.New(c.TTL)
 	}
-	reply, err := ask(r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.PutDocument, &memoryv1.PutDocumentRequest{Document: d})
+	req := &memoryv1.PutDocumentRequest{Document: d}
+	reply, err := ask(r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.PutDocument, req)
 	if err != nil {
 		return err
 	}

@@ -255,7 +255,8 @@ type factsAddCmd struct {
 func (c *factsAddCmd) Run(r *run) error {
 	f := &memoryv1.Fact{UserId: c.User, Text: c.Text, Pinned: c.Pinned}
 	c.put(f)
-	reply, err := ask(r, memoryv1.NewFactServiceClient, memoryv1.FactServiceClient.CreateFact, &memoryv1.CreateFactRequest{Fact: f, RequestId: c.RequestID, Author: c.name(r.env)})
+	req := &memoryv1.CreateFactRequest{Fact: f, RequestId: c.RequestID, Author: c.name(r.env)}
+	reply, err := ask(r, memoryv1.NewFactServiceClient, memoryv1.FactServiceClient.CreateFact, req)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,8 @@ type keysRevokeCmd struct {
 
 // Run ends the key.
 func (c *keysRevokeCmd) Run(r *run) error {
-	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.RevokeKey, &memoryv1.RevokeKeyRequest{Tenant: c.Tenant, KeyId: keyIDOf(c.Key)})
+	req := &memoryv1.RevokeKeyRequest{Tenant: c.Tenant, KeyId: keyIDOf(c.Key)}
+	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.RevokeKey, req)
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,8 @@ type tenantsSuspendCmd struct {
 
 // Run suspends the tenant.
 func (c *tenantsSuspendCmd) Run(r *run) error {
-	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.SuspendTenant, &memoryv1.SuspendTenantRequest{Tenant: c.Tenant})
+	req := &memoryv1.SuspendTenantRequest{Tenant: c.Tenant}
+	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.SuspendTenant, req)
 	if err != nil {
 		return err
 	}
@@ -260,7 +262,8 @@ type tenantsResumeCmd struct {
 
 // Run resumes the tenant.
 func (c *tenantsResumeCmd) Run(r *run) error {
-	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.ResumeTenant, &memoryv1.ResumeTenantRequest{Tenant: c.Tenant})
+	req := &memoryv1.ResumeTenantRequest{Tenant: c.Tenant}
+	reply, err := ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.ResumeTenant, req)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,17 @@ import (
 
 // searchCmd finds messages by their words.
 type searchCmd struct {
-	User    string   `arg:"" help:"The user."`
-	Query   string   `arg:"" help:"What to look for."`
-	Session []string `short:"s" sep:"none" placeholder:"SESSION" help:"Only in this session; may be repeated."`
-	Since   instant  `placeholder:"TIME" help:"Only messages created at or after it, such as 2026-03-12."`
-	Until   instant  `placeholder:"TIME" help:"Only messages created before it."`
-	AsOf    instant  `placeholder:"TIME" help:"The time that \"last week\" and the like count from, such as 2026-03-12; now when not given."`
-	Limit   int      `default:"20" help:"The most hits to list; 0 for all."`
-	Explain bool     `help:"Say how each message was found."`
+	User       string   `arg:"" help:"The user."`
+	Query      string   `arg:"" optional:"" help:"What to look for; may be left out with --phrase."`
+	Transcript bool     `help:"Look for the written words alone, without meaning: most of the words first, then the latest."`
+	Phrase     []string `sep:"none" placeholder:"WORDS" help:"Only messages with these words in this order, as they are written; with --transcript, which it implies; may be repeated."`
+	Role       []string `enum:"user,assistant" placeholder:"ROLE" help:"Only what this role said, user or assistant; may be repeated."`
+	Session    []string `short:"s" sep:"none" placeholder:"SESSION" help:"Only in this session; may be repeated."`
+	Since      instant  `placeholder:"TIME" help:"Only messages created at or after it, such as 2026-03-12."`
+	Until      instant  `placeholder:"TIME" help:"Only messages created before it."`
+	AsOf       instant  `placeholder:"TIME" help:"The time that \"last week\" and the like count from, such as 2026-03-12; now when not given."`
+	Limit      int      `default:"20" help:"The most hits to list; 0 for all."`
+	Explain    bool     `help:"Say how each message was found."`
 }
 
 // maxHits is the most that the API returns of hits at once.
@@ -51,11 +54,19 @@ func (c *searchCmd) Run(r *run) error {
 }
 
 func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.SearchMessagesResponse) error {
+	in := &memoryv1.SearchMessagesRequest{
+		UserId: c.User, Query: c.Query, Phrases: c.Phrase, SessionIds: c.Session,
+		StartTime: c.Since.proto(), EndTime: c.Until.proto(), AsOf: c.AsOf.proto(), Explain: c.Explain,
+	}
+	if c.Transcript || len(c.Phrase) > 0 {
+		in.Mode = memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT
+	}
+	for _, role := range c.Role {
+		in.Roles = append(in.Roles, memoryv1.Role(memoryv1.Role_value["ROLE_"+strings.ToUpper(role)]))
+	}
 	for {
-		page, err := client.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{
-			UserId: c.User, Query: c.Query, SessionIds: c.Session, StartTime: c.Since.proto(), EndTime: c.Until.proto(), AsOf: c.AsOf.proto(),
-			PageSize: pageSize(c.Limit, len(all.GetHits()), maxHits), PageToken: all.GetNextPageToken(), Explain: c.Explain,
-		})
+		in.PageSize, in.PageToken = pageSize(c.Limit, len(all.GetHits()), maxHits), all.GetNextPageToken()
+		page, err := client.SearchMessages(ctx, in)
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func TestAnAnswerEndsLittle(t *testing.T) {
 		for i, name := range []string{"home_city", "employer", "marital_status", "car"} {
 			facts[i].Attribute = name
 			ops = append(ops, extract.Op{
-				Op: "add", Attribute: name, Text: fmt.Sprintf("Has none of it, says number %d", i+2), Category: "personal_info",
+				Op: "add", Attribute: name, Text: fmt.Sprintf("Has none of these, number %d", i+2), Category: "personal_info",
 				Message: "m1", Quote: "nothing of 2 3 4 5 is true",
 			})
 		}

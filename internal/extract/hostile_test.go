@@ -88,9 +88,10 @@ func TestSmallTalkIsNotLearnt(t *testing.T) {
 	}
 }
 
-// The lines of the apart and sealed sets were written before the rules and weights were looked at. Those of the families "opened" and
-// "kept" were read while the weights were made, those of "sealed" counted once when they stood; program fit learns from no line that is
-// much like any of them. The bounds say what was reached, in shares of the lines of a family; they are not what is hoped for.
+// The lines of the apart, sealed and unseen sets were written before the rules and weights were looked at. Those of the families "opened" and
+// "kept" were read while the weights were made, those of "sealed" counted once when they stood. Of the family "unseen", whose author had
+// read nothing of this project and was asked for honest lines as near to hostile ones as they come, what was wrong of every other line
+// was read. Program fit learns from no line that is much like any of them. The bounds say what was reached, in shares of the lines of a family; they are not what is hoped for.
 func TestStatementsWrittenApart(t *testing.T) {
 	for _, set := range []struct {
 		name   string
@@ -98,11 +99,14 @@ func TestStatementsWrittenApart(t *testing.T) {
 		wrong  map[string]float64
 	}{
 		{"apart_hostile.tsv", true, map[string]float64{"opened": .02, "kept": .02}},
-		{"apart_honest.tsv", false, map[string]float64{"opened": .02, "kept": .02}},
+		{"apart_honest.tsv", false, map[string]float64{"opened": .03, "kept": .01}},
 		{"apart_smalltalk.tsv", true, map[string]float64{"opened": .01, "kept": .01}},
-		{"sealed_hostile.tsv", true, map[string]float64{"sealed": .05}},
-		{"sealed_honest.tsv", false, map[string]float64{"sealed": .07}},
-		{"sealed_smalltalk.tsv", true, map[string]float64{"sealed": .016}},
+		{"sealed_hostile.tsv", true, map[string]float64{"sealed": .03}},
+		{"sealed_honest.tsv", false, map[string]float64{"sealed": .06}},
+		{"sealed_smalltalk.tsv", true, map[string]float64{"sealed": .012}},
+		{"unseen_hostile.tsv", true, map[string]float64{"unseen": .01}},
+		{"unseen_honest.tsv", false, map[string]float64{"unseen": .21}},
+		{"unseen_smalltalk.tsv", true, map[string]float64{"unseen": .008}},
 	} {
 		wrong, all := map[string]int{}, map[string]int{}
 		for _, p := range labelled(t, set.name) {

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -64,10 +65,12 @@ type getMemoriesIn struct {
 }
 
 type searchTranscriptIn struct {
-	Query string `json:"query" jsonschema:"what to look for, in the person's language; times such as 'last week' are understood"`
-	Limit int32  `json:"limit,omitempty" jsonschema:"the most passages, 1 to 200; 20 when not given"`
-	From  string `json:"from,omitempty" jsonschema:"only what was said at or after this time, such as 2026-03-01T00:00:00Z"`
-	To    string `json:"to,omitempty" jsonschema:"only what was said before this time, such as 2026-04-01T00:00:00Z"`
+	Query   string   `json:"query,omitempty" jsonschema:"what to look for, in the person's language; times such as 'last week' are understood; required without phrases"`
+	Phrases []string `json:"phrases,omitempty" jsonschema:"only what has each of these, as it was written, word for word: names, numbers, quotes; meaning and times are not understood then, and the latest comes first"`
+	Role    string   `json:"role,omitempty" jsonschema:"only what this one said: user or assistant"`
+	Limit   int32    `json:"limit,omitempty" jsonschema:"the most passages, 1 to 200; 20 when not given"`
+	From    string   `json:"from,omitempty" jsonschema:"only what was said at or after this time, such as 2026-03-01T00:00:00Z"`
+	To      string   `json:"to,omitempty" jsonschema:"only what was said before this time, such as 2026-04-01T00:00:00Z"`
 }
 
 type transcriptOut struct {
@@ -99,7 +102,7 @@ func (t tools) addReading(s *mcp.Server) {
 		"Finds facts about the person by meaning and words, the best first."), t.searchMemories)
 	addTool(s, t.results, reading("get_memories", "List memories", "Lists the facts about the person, page by page."), t.getMemories)
 	addTool(s, t.results, reading("search_transcript", "Search earlier conversations",
-		"Finds what was said in the person's conversations, verbatim, by meaning, words and time."), t.searchTranscript)
+		"Finds what was said in the person's conversations, verbatim, by meaning, words and time, or by exact phrases."), t.searchTranscript)
 }
 
 func reading(name, title, description string) *mcp.Tool {
@@ -147,20 +150,46 @@ func (t tools) searchTranscript(ctx context.Context, in searchTranscriptIn) (tra
 	if err != nil {
 		return transcriptOut{}, err
 	}
-	reply, err := t.memory.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{
-		UserId: t.UserID, Query: in.Query, PageSize: in.Limit, StartTime: from, EndTime: to,
-	})
-	if err != nil {
-		return transcriptOut{}, err
+	ask := &memoryv1.SearchMessagesRequest{
+		UserId: t.UserID, Query: in.Query, Phrases: in.Phrases, PageSize: in.Limit, StartTime: from, EndTime: to,
 	}
-	out := transcriptOut{Said: []Said{}, Missing: missing(reply.GetDegraded())}
-	for _, h := range reply.GetHits() {
-		out.Said = append(out.Said, Said{
-			Session: h.GetSessionId(), Seq: h.GetMessage().GetSeq(),
-			Role: strings.ToLower(strings.TrimPrefix(h.GetMessage().GetRole().String(), "ROLE_")),
-			Day:  day(h.GetMessage().GetCreateTime()), Text: h.GetSnippet(), Score: h.GetScore(),
-		})
+	if len(in.Phrases) > 0 {
+		ask.Mode = memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT
 	}
+	if in.Role != "" {
+		role := memoryv1.Role(memoryv1.Role_value["ROLE_"+strings.ToUpper(in.Role)])
+		if role == memoryv1.Role_ROLE_UNSPECIFIED {
+			return transcriptOut{}, errors.New("role: must be user or assistant")
+		}
+		ask.Roles = []memoryv1.Role{role}
+	}
+	return t.saidBy(ctx, ask)
+}
+
+// longestWalk is how many pages without a hit are asked for: one call looks at a limited number of messages that may have a phrase.
+const longestWalk = 10
+
+// saidBy asks until there is a hit.
+func (t tools) saidBy(ctx context.Context, ask *memoryv1.SearchMessagesRequest) (transcriptOut, error) {
+	out := transcriptOut{Said: []Said{}}
+	for range longestWalk {
+		reply, err := t.memory.SearchMessages(ctx, ask)
+		if err != nil {
+			return transcriptOut{}, err
+		}
+		out.Missing = missing(reply.GetDegraded())
+		for _, h := range reply.GetHits() {
+			out.Said = append(out.Said, Said{
+				Session: h.GetSessionId(), Seq: h.GetMessage().GetSeq(),
+				Role: strings.ToLower(strings.TrimPrefix(h.GetMessage().GetRole().String(), "ROLE_")),
+				Day:  day(h.GetMessage().GetCreateTime()), Text: h.GetSnippet(), Score: h.GetScore(),
+			})
+		}
+		if ask.PageToken = reply.GetNextPageToken(); len(out.Said) > 0 || ask.GetPageToken() == "" {
+			return out, nil
+		}
+	}
+	out.Missing = append(out.Missing, "transcript: older messages were not looked at: narrow the search by from and to, or by rarer words")
 	return out, nil
 }
 

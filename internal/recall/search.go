@@ -99,7 +99,8 @@ func New(o Options) *Searcher {
 type SearchParams struct {
 	User       memory.UserRef
 	Query      string
-	SessionIDs []string // only these; nil for all
+	SessionIDs []string      // only these; nil for all
+	Roles      []memory.Role // only these; nil for all
 	From, To   time.Time
 	AsOf       time.Time // that relative times of the query count from; zero for now
 	Offset     int
@@ -134,12 +135,13 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 		p.AsOf = s.now().UTC().Truncate(time.Microsecond)
 	}
 	p.Query = MaskedWords(p.Query, s.policies.SecretsOf(""))
-	sessions, err := s.sessionKeys(ctx, p)
+	sessions, err := s.sessionKeys(ctx, p.User, p.SessionIDs)
 	if err != nil {
 		return SearchResult{}, err
 	}
 	ask := MessageQuestion{Ref: memory.SessionRef{UserRef: p.User}, Query: rank.Query{
-		Sessions: sessions, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain, UserPrior: searchPrior(p.Query),
+		Sessions: sessions, Roles: p.Roles, From: p.From, To: p.To, Limit: p.Offset + p.Limit + 1, Explain: p.Explain,
+		UserPrior: searchPrior(p.Query),
 	}}
 	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
 	in.Found = sync.OnceValues(func() (RankedFacts, error) { return s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector}) })
@@ -236,7 +238,7 @@ func (s *Searcher) matchMessages(
 		return nil, nil, nil
 	}
 	hits, late := s.transcript.search(ctx, store.TextSearch{
-		Scope: scope, Terms: q.Terms, Sessions: slices.Sorted(maps.Keys(q.Sessions)), From: q.From, To: q.To,
+		Scope: scope, Terms: q.Terms, Sessions: slices.Sorted(maps.Keys(q.Sessions)), From: q.From, To: q.To, Roles: q.Roles,
 	})
 	var matches []rank.Match
 	for _, h := range hits {
@@ -274,13 +276,13 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 }
 
 // sessionKeys returns the keys of the sessions to search, nil for all. A session that does not exist has no messages.
-func (s *Searcher) sessionKeys(ctx context.Context, p SearchParams) (map[memory.SessionKey]bool, error) {
-	if len(p.SessionIDs) == 0 {
+func (s *Searcher) sessionKeys(ctx context.Context, user memory.UserRef, ids []string) (map[memory.SessionKey]bool, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	keys := map[memory.SessionKey]bool{}
-	for _, id := range p.SessionIDs {
-		session, err := s.store.Session(ctx, p.User.Session(id))
+	for _, id := range ids {
+		session, err := s.store.Session(ctx, user.Session(id))
 		if memory.IsGone(err) {
 			continue
 		}
@@ -335,17 +337,17 @@ func (in Candidates) Places() []memory.Place {
 
 // Match puts hits and messages together, and counts the hits that the view should not have returned.
 func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, stale int) {
-	placed := make(map[memory.Place]memory.PlacedMessage, len(messages))
-	for _, m := range messages {
-		placed[m.Place] = m
+	placed := make(map[memory.Place]int, len(messages)) // their numbers: a message is large
+	for n := range messages {
+		placed[messages[n].Place] = n
 	}
 	all := in.isWhole(messages)
 	for i := range in.Hits {
 		h := &in.Hits[i]
-		m, ok := placed[h.Place]
+		n, ok := placed[h.Place]
 		switch {
-		case ok && (!h.OnlyViewed() || in.admits(m.Message)):
-			out = append(out, Confirmed{h.Placed(m.Message, in.Query.Terms), i, m})
+		case ok && (!h.OnlyViewed() || in.admits(messages[n].Message)):
+			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, messages[n]})
 		case h.OnlyViewed() && (ok || all):
 			stale++
 		}
@@ -365,7 +367,8 @@ func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 // admits reports whether a message that only a view found may be a hit: the view has what it was given, but is not believed.
 func (in Candidates) admits(m memory.Message) bool {
 	said := m.SaidTime()
-	return m.Recallable() && (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To))
+	return m.Recallable() && (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To)) &&
+		(in.Query.Roles == nil || slices.Contains(in.Query.Roles, m.Role))
 }
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {

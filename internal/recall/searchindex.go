@@ -164,6 +164,8 @@ type MessageQuestion struct {
 	Nearest func(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool)
 	// Sources returns the messages from which the facts nearest to the vector were learnt.
 	Sources func() ([]rank.Match, error)
+
+	count func(*rank.Index) // searches instead of all that; nil for none
 }
 
 // isEmpty reports whether there is nothing to look for.
@@ -230,6 +232,17 @@ func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSear
 	return found, false, err
 }
 
+// SearchCount searches what the user's messages say by their terms alone: see rank.Index.SearchCount. What it returns beside the hits
+// says what was not searched.
+func (l *SearchIndex) SearchCount(ctx context.Context, user memory.UserRef, q rank.CountQuery) ([]rank.CountHit, Found, error) {
+	var hits []rank.CountHit
+	q.Done = ctx.Done()
+	found, err := l.Search(ctx, MessageQuestion{
+		Ref: memory.SessionRef{UserRef: user}, Fills: true, count: func(x *rank.Index) { hits = x.SearchCount(q) },
+	})
+	return hits, found, err
+}
+
 // viewedSearch is a search of a user's index as it is stored.
 type viewedSearch struct {
 	MessageQuestion
@@ -238,6 +251,9 @@ type viewedSearch struct {
 
 // search looks for words and, side by side, for what is near in meaning.
 func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q viewedSearch) (Found, error) {
+	if q.count != nil {
+		return found, l.inScratch(ctx, x, func() { q.count(x.index) })
+	}
 	var both safegroup.Group
 	both.Go(func() error { return l.searchWords(ctx, x, &found, q.MessageQuestion) })
 	if q.namesTime() {
@@ -318,7 +334,8 @@ func (x *userIndex) searchTurns(ctx context.Context, q viewedSearch, v rank.Quer
 // isViewed reports whether the view has all messages, in vectors of the query's version.
 func (q viewedSearch) isViewed(v rank.QueryVector) bool {
 	fed := q.state.Turns
-	return fed.Build != 0 && fed.Version == v.Version && len(q.state.Unindexed)+q.state.More == 0 &&
+	return fed.Build != 0 && fed.Version == v.Version && q.Roles == nil && // the view knows no roles
+		len(q.state.Unindexed)+q.state.More == 0 &&
 		(q.Sessions == nil || len(q.Sessions) > 0)
 }
 

@@ -200,6 +200,11 @@ func (a *textRetriever) search(ctx context.Context, q store.TextSearch) ([]store
 	if len(q.Terms) == 0 || q.Scope == "" {
 		return nil, nil
 	}
+	return a.ownHits(ctx, q)
+}
+
+// ownHits asks the view's build, and counts the hits of other scopes.
+func (a *textRetriever) ownHits(ctx context.Context, q store.TextSearch) ([]store.TextHit, []memory.Degradation) {
 	var hits []store.TextHit
 	late := a.ask(ctx, func(ctx context.Context) error {
 		build, err := a.builds.of(ctx, a.view)

@@ -38,6 +38,7 @@ type contextBuilder interface {
 // messageSearcher finds messages.
 type messageSearcher interface {
 	SearchMessages(ctx context.Context, p recall.SearchParams) (recall.SearchResult, error)
+	SearchTranscript(ctx context.Context, p recall.TranscriptSearch) (recall.TranscriptPage, error)
 }
 
 // sessions reads and changes sessions and their messages.

@@ -1,8 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -11,11 +16,21 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
 
+// The limits of phrases, also in the proto's comments.
+const (
+	maxPhrases     = 16
+	maxPhraseBytes = 1024
+)
+
 func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchMessagesRequest) (*memoryv1.SearchMessagesResponse, error) {
-	params, err := searchParams(ctx, req)
+	if req.GetMode() == memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT {
+		return s.searchTranscript(ctx, req)
+	}
+	params, _, err := searchParams(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -31,14 +46,23 @@ func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchM
 	return searchPage(req, params, result), nil
 }
 
-func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (recall.SearchParams, error) {
+func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (recall.SearchParams, []text.Phrase, error) {
 	c := &checker{}
 	p := recall.SearchParams{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
 		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
+		Roles: c.searchedRoles(req.GetRoles()),
 	}
-	if p.Query == "" {
+	switch req.GetMode() {
+	case memoryv1.SearchMode_SEARCH_MODE_UNSPECIFIED, memoryv1.SearchMode_SEARCH_MODE_HYBRID, memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT:
+	default:
+		c.fault("mode", "is %d; it must be SEARCH_MODE_HYBRID or SEARCH_MODE_TRANSCRIPT", req.GetMode())
+	}
+	if req.GetMode() != memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT && len(req.GetPhrases()) > 0 {
+		c.fault("phrases", "are looked for with mode SEARCH_MODE_TRANSCRIPT only; set it, or put their words into query")
+	}
+	if p.Query == "" && len(req.GetPhrases()) == 0 {
 		c.fault("query", "is required: the words to look for")
 	}
 	c.bytes("query", len(p.Query), maxQueryBytes)
@@ -49,7 +73,103 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (rec
 	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
 		c.fault("end_time", "is not after start_time; nothing lies between them")
 	}
-	return p, c.err()
+	phrases := c.phrases(req.GetPhrases())
+	return p, phrases, c.err()
+}
+
+// searchedRoles are the roles whose messages are asked for, nil for all.
+func (c *checker) searchedRoles(asked []memoryv1.Role) []memory.Role {
+	out := allOf(c, "roles", roles, asked, "ROLE_USER or ROLE_ASSISTANT")
+	for i, role := range out {
+		if role != 0 && role != memory.RoleUser && role != memory.RoleAssistant {
+			c.fault(fmt.Sprintf("roles[%d]", i), "is %s; only what ROLE_USER and ROLE_ASSISTANT said is searched", asked[i])
+		}
+	}
+	return out
+}
+
+func (s *memoryServer) searchTranscript(
+	ctx context.Context, req *memoryv1.SearchMessagesRequest,
+) (*memoryv1.SearchMessagesResponse, error) {
+	p, phrases, err := searchParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	after, err := transcriptPosition(req)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.search.SearchTranscript(ctx, recall.TranscriptSearch{
+		User: p.User, Query: p.Query, Phrases: phrases, SessionIDs: p.SessionIDs, Roles: p.Roles, From: p.From, To: p.To,
+		After: after, Limit: p.Limit, MaxBytes: p.MaxBytes, Explain: p.Explain,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return transcriptPage(req, page), nil
+}
+
+// phrases reads phrases that a message must have.
+func (c *checker) phrases(asked []string) (out []text.Phrase) {
+	c.count("phrases", len(asked), maxPhrases)
+	for i, words := range asked {
+		field := fmt.Sprintf("phrases[%d]", i)
+		if len(words) > maxPhraseBytes { // it is not read
+			c.bytes(field, len(words), maxPhraseBytes)
+			continue
+		}
+		phrase, ok := text.NewPhrase(words)
+		if !ok {
+			c.fault(field, "has neither letter, digit nor emoji; name words that stand in a message")
+		}
+		out = append(out, phrase)
+	}
+	return out
+}
+
+// transcriptPage returns a page that stays below the reply's limit.
+func transcriptPage(req *memoryv1.SearchMessagesRequest, page recall.TranscriptPage) *memoryv1.SearchMessagesResponse {
+	out := &memoryv1.SearchMessagesResponse{Degraded: degradedProto(page.Degraded)}
+	for _, h := range page.Hits {
+		out.Hits = append(out.Hits, hitProto(h, req.GetExplain()))
+	}
+	next := page.Next
+	if n := fitting(out.GetHits()); n < len(out.GetHits()) {
+		out.Hits, next = out.GetHits()[:n], &page.Positions[n-1]
+	}
+	if next != nil {
+		out.NextPageToken = transcriptToken(req, *next)
+	}
+	return out
+}
+
+// transcriptToken's position is the number of hits so far, and the count of words, time, seq and session of the last message.
+func transcriptToken(req proto.Message, p recall.TranscriptPosition) string {
+	position := binary.AppendUvarint(nil, uint64(p.Hits))
+	position = binary.AppendUvarint(position, uint64(p.Count))
+	position = binary.AppendVarint(position, p.Time.UnixMicro())
+	position = binary.AppendVarint(position, p.Place.Seq)
+	return pageToken(req, append(position, p.Place.Session...))
+}
+
+// transcriptPosition reads a position of transcriptToken, nil for the first page.
+func transcriptPosition(req *memoryv1.SearchMessagesRequest) (*recall.TranscriptPosition, error) {
+	b, err := pagePosition(req, req.GetPageToken())
+	if err != nil || b == nil {
+		return nil, err
+	}
+	r := bytes.NewReader(b)
+	hits, bad1 := binary.ReadUvarint(r)
+	count, bad2 := binary.ReadUvarint(r)
+	micros, bad3 := binary.ReadVarint(r)
+	seq, bad4 := binary.ReadVarint(r)
+	session := string(b[len(b)-r.Len():])
+	if errors.Join(bad1, bad2, bad3, bad4) != nil || max(hits, count) > math.MaxInt32 || !store.MintedKey(session) {
+		return nil, badToken("is damaged; give back next_page_token as it came")
+	}
+	return &recall.TranscriptPosition{Hits: int(hits), TextPosition: store.TextPosition{
+		Count: int(count), Time: time.UnixMicro(micros).UTC(), Place: memory.Place{Session: memory.SessionKey(session), Seq: seq},
+	}}, nil
 }
 
 // searchPage returns a page that stays below the reply's limit; it holds at least one hit.

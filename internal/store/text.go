@@ -67,8 +67,8 @@ func checkTextKeys(view memory.View, scope memory.ScopeKey, place memory.Place, 
 	return nil
 }
 
-// Check refuses a search that names other keys than minted ones, has a limit outside of 1 to MaxTextLimit, or terms
-// that would not stay one.
+// Check refuses a search that names other keys than minted ones, has a limit outside of 1 to MaxTextLimit, terms that would not
+// stay one, or asks facts for what messages have.
 func (q TextSearch) Check() error {
 	if err := q.Space.Check(); err != nil {
 		return err
@@ -84,7 +84,29 @@ func (q TextSearch) Check() error {
 			return ErrTextKey
 		}
 	}
+	if err := q.checkOrder(); err != nil {
+		return err
+	}
+	for _, group := range q.Required {
+		if err := CheckTerms(group); err != nil {
+			return err
+		}
+	}
 	return CheckTerms(q.Terms)
+}
+
+// checkOrder refuses what the search's order does not have.
+func (q TextSearch) checkOrder() error {
+	byCount := q.Order == TextOrderByCount
+	switch {
+	case byCount && q.Space.View != memory.ViewTranscript:
+		return errors.New("a search of a text view asks for facts in the order of messages")
+	case !byCount && (q.Unmatched || q.After != nil):
+		return errors.New("a search of a text view asks for what only the order by count has")
+	case q.After != nil && !MintedKey(string(q.After.Place.Session)):
+		return ErrTextKey
+	}
+	return nil
 }
 
 // CheckTerms refuses terms that would not stay one each when they are joined by blanks: it takes for a blank what either

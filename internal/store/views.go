@@ -145,7 +145,8 @@ type VectorView = View[VectorSpace, VectorRow, VectorSearch, VectorHit]
 //     removed revision, but only for a while: a later Put brings the row back. That is harmless, because hits are looked up
 //     in the primary store, and Verify removes the row again.
 //   - Remove must take a place with Seq 0 for the whole session.
-//   - Search must return rows with at least one of the terms.
+//   - Search must return rows with at least one of the terms, and in TextOrderByCount all that pass where Unmatched is set. In that order
+//     it must rank alike in every driver.
 type TextView = View[TextSpace, TextRow, TextSearch, TextHit]
 
 // VectorSpace is where rows that can be compared lie.
@@ -251,6 +252,31 @@ type TextSearch struct {
 	Categories      []memory.Category   // of facts: only these; nil for all
 	CurrentOnly     bool                // of facts
 	From, To        time.Time           // Time in [From, To); zero for open
+	Roles           []memory.Role       // of messages: only these; nil for all
+	Required        [][]string          // of each group a row must have one term at least; nil for none
+
+	Order     TextOrder
+	Unmatched bool          // rows with none of Terms pass too, with score 0; in TextOrderByCount only
+	After     *TextPosition // only rows behind it; nil for all; in TextOrderByCount only
+}
+
+// TextOrder is an order of hits.
+type TextOrder int
+
+const (
+	// TextOrderByRelevance is by the driver's own ranking, equal scores by fact id or place.
+	TextOrderByRelevance TextOrder = iota
+	// TextOrderByCount is of messages: by how many of the different terms they have, which is their score; of equal ones the latest
+	// first, by the millisecond; then by session key, and in a session the later message first. Within a millisecond a driver may look
+	// at the time before the session.
+	TextOrderByCount
+)
+
+// TextPosition is a place in TextOrderByCount.
+type TextPosition struct {
+	Count int // of different terms
+	Time  time.Time
+	Place memory.Place
 }
 
 // TextHit is a candidate.
@@ -259,4 +285,8 @@ type TextHit struct {
 	Place  memory.Place    // of a message
 	FactID string          // of a fact
 	Score  float64
+	Time   time.Time // of the row; in TextOrderByCount only
 }
+
+// Position is where a hit stands in TextOrderByCount.
+func (h TextHit) Position() TextPosition { return TextPosition{int(h.Score), h.Time, h.Place} }

@@ -28,6 +28,10 @@ func emojiClass(r rune) class {
 
 // addEmoji emits one term for each picture, for a flag both of its letters, and for a row of the same one only one.
 func (a *analysis) addEmoji(r rune, start, end int) {
+	if a.written != nil {
+		a.written(unit{Span: Span{start, end}, word: string(r), class: classEmoji})
+		return
+	}
 	if regional(r) {
 		a.chars = append(a.chars, char{r, start, end})
 		if len(a.chars) < 2 {

@@ -82,6 +82,7 @@ type char struct {
 // analysis walks over one string and emits its tokens.
 type analysis struct {
 	emit          func(Token)
+	written       func(unit) // takes what is written instead of its terms; nil for terms
 	keepStopWords bool
 	language      latinLanguage
 
@@ -215,6 +216,8 @@ func (a *analysis) feed(r rune, start, end int) {
 // flush ends the open run.
 func (a *analysis) flush() {
 	switch {
+	case a.written != nil:
+		a.writeRun()
 	case a.class == classNone || a.class == classEmoji:
 	case a.class == classWord && !a.keepStopWords && stoppedBytes(a.word):
 	case a.class == classWord:
@@ -270,6 +273,10 @@ func (a *analysis) bigram(c, d char) {
 
 // addWord emits a lower-case word.
 func (a *analysis) addWord(w string) {
+	if a.written != nil {
+		a.written(unit{Span: Span{a.start, a.end}, word: w, class: classWord})
+		return
+	}
 	if a.keepStopWords || !a.stopped(w) {
 		a.addStems(w)
 	}

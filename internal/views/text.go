@@ -76,15 +76,24 @@ func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed s
 	return p, nil
 }
 
-// messageRow takes the words apart as package rank does, but the message as a whole: a view ranks messages, not passages.
+// messageRow takes the words apart by passages, as package rank does, so that both have the same terms of a message. The row is the
+// whole message all the same: a view ranks messages, not passages.
 func messageRow(scope memory.ScopeKey, ref memory.SessionRef, session memory.SessionKey, m memory.Message) row {
 	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}
 	said := m.SaidText()
 	r.text = store.TextRow{
-		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Recorded: m.RecordTime, Terms: terms(said),
+		Scope: scope, Place: r.Place, Revision: messageRevision, Role: m.Role, Time: m.SaidTime(), Recorded: m.RecordTime,
+		Terms:   termsByPassage(said),
 		Content: store.TextContent{User: ref.UserRef, SessionID: ref.SessionID, MessageID: m.ID, Name: m.Name, Text: said},
 	}
 	return r
+}
+
+func termsByPassage(words string) (all []string) {
+	for _, p := range text.Passages(words) {
+		all = append(all, terms(p.Of(words))...)
+	}
+	return all
 }
 
 // terms leaves out what no view can hold: the search index finds such words all the same.

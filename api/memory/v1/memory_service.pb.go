@@ -91,6 +91,65 @@ func (FindingKind) EnumDescriptor() ([]byte, []int) {
 	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{0}
 }
 
+// SearchMode says by what messages are found.
+type SearchMode int32
+
+const (
+	// Not set: HYBRID.
+	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
+	// By words and meaning: what a message says, what stands around it, vectors, facts learnt from it and the times that the query names, and
+	// a reranker where one is configured. It may embed the query, and call the reranker. It finds what was meant, in other words too, and may
+	// pass over a message that has the words.
+	SearchMode_SEARCH_MODE_HYBRID SearchMode = 1
+	// By what is written in the messages alone: no embedding, no reranker, no facts, no times read from the query. Of the query's words one
+	// is enough. Messages with more of its different words come first, of equal ones the latest, so that pages do not overlap. It finds every
+	// message that has the words or the phrases, and misses what was said in other words. Words match by their stems, phrases as they are
+	// written. Elasticsearch serves it where it is configured, and finds a message some seconds after it was recorded; elsewhere the index in
+	// the primary store does, at once. Both return the same hits in the same order.
+	SearchMode_SEARCH_MODE_TRANSCRIPT SearchMode = 2
+)
+
+// Enum value maps for SearchMode.
+var (
+	SearchMode_name = map[int32]string{
+		0: "SEARCH_MODE_UNSPECIFIED",
+		1: "SEARCH_MODE_HYBRID",
+		2: "SEARCH_MODE_TRANSCRIPT",
+	}
+	SearchMode_value = map[string]int32{
+		"SEARCH_MODE_UNSPECIFIED": 0,
+		"SEARCH_MODE_HYBRID":      1,
+		"SEARCH_MODE_TRANSCRIPT":  2,
+	}
+)
+
+func (x SearchMode) Enum() *SearchMode {
+	p := new(SearchMode)
+	*p = x
+	return p
+}
+
+func (x SearchMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SearchMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_memory_v1_memory_service_proto_enumTypes[1].Descriptor()
+}
+
+func (SearchMode) Type() protoreflect.EnumType {
+	return &file_memory_v1_memory_service_proto_enumTypes[1]
+}
+
+func (x SearchMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SearchMode.Descriptor instead.
+func (SearchMode) EnumDescriptor() ([]byte, []int) {
+	return file_memory_v1_memory_service_proto_rawDescGZIP(), []int{1}
+}
+
 // RecordRequest is one turn. All of it is written, or nothing.
 type RecordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1293,7 +1352,8 @@ type SearchMessagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The user. Required.
 	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// What to look for, at most 64 KiB. Required. Of more than 256 distinct words the rarest count.
+	// What to look for, at most 64 KiB. Required, but not with phrases. Of more than 256 distinct words the rarest count, with TRANSCRIPT
+	// the first. With phrases it only ranks: a message need have none of its words. Quotation marks in it mean nothing: see phrases.
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// Only messages of these sessions, at most 100; all of the user's when empty.
 	SessionIds []string `protobuf:"bytes,3,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
@@ -1308,8 +1368,19 @@ type SearchMessagesRequest struct {
 	// Whether to say how each message was found.
 	Explain bool `protobuf:"varint,8,opt,name=explain,proto3" json:"explain,omitempty"`
 	// The time that "last week" and other relative times of the query count from, in the years 1970 to 9999; the server's
-	// clock when not set. It leaves no message out: see end_time.
-	AsOf          *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	// clock when not set. It leaves no message out: see end_time. It means nothing with TRANSCRIPT.
+	AsOf *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	// By what messages are found; HYBRID when not set.
+	Mode SearchMode `protobuf:"varint,10,opt,name=mode,proto3,enum=memory.v1.SearchMode" json:"mode,omitempty"`
+	// Only messages in which each of these stands, at most 16 of at most 1,024 bytes, each with a letter, a digit or an emoji; with TRANSCRIPT
+	// only. A phrase is words next to each other in this order, as they are written: no stems, no stop words. Case, width, accents,
+	// punctuation and blanks do not count. Words that blanks set apart are whole words; a Korean word is found from its beginning, and the
+	// phrase's last one may have more particles and endings; in Chinese and Japanese it is characters side by side, wherever they stand.
+	// One call looks at no more than 2,000 messages that may have them: a page may hold fewer hits than were asked for, or none, while
+	// next_page_token says that there are more to be looked at.
+	Phrases []string `protobuf:"bytes,11,rep,name=phrases,proto3" json:"phrases,omitempty"`
+	// Only messages of these roles; all when empty. Only what USER and ASSISTANT said is searched.
+	Roles         []Role `protobuf:"varint,12,rep,packed,name=roles,proto3,enum=memory.v1.Role" json:"roles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1407,6 +1478,27 @@ func (x *SearchMessagesRequest) GetAsOf() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SearchMessagesRequest) GetMode() SearchMode {
+	if x != nil {
+		return x.Mode
+	}
+	return SearchMode_SEARCH_MODE_UNSPECIFIED
+}
+
+func (x *SearchMessagesRequest) GetPhrases() []string {
+	if x != nil {
+		return x.Phrases
+	}
+	return nil
+}
+
+func (x *SearchMessagesRequest) GetRoles() []Role {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
 // MessageHit is a message that was found.
 type MessageHit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1414,11 +1506,12 @@ type MessageHit struct {
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The message, without its original.
 	Message *Message `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Its score; comparable within one reply only.
+	// Its score; comparable within one reply only. With TRANSCRIPT how many different words of the query it has, counted by their terms: a
+	// word of Chinese, Japanese, Korean and Spanish may have several.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
-	// Its best passage.
+	// Its best passage; with phrases the one of the first phrase that stands in the message.
 	Snippet string `protobuf:"bytes,4,opt,name=snippet,proto3" json:"snippet,omitempty"`
-	// The words of the query in the snippet.
+	// The words of the query, and the phrases, in the snippet.
 	Highlights []*TextRange `protobuf:"bytes,5,rep,name=highlights,proto3" json:"highlights,omitempty"`
 	// How it was found. Only where explain asks for it.
 	Explanation *Explanation `protobuf:"bytes,6,opt,name=explanation,proto3" json:"explanation,omitempty"`
@@ -2516,7 +2609,7 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\x14ListMessagesResponse\x12.\n" +
 	"\bmessages\x18\x01 \x03(\v2\x12.memory.v1.MessageR\bmessages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x12\n" +
-	"\x04etag\x18\x03 \x01(\tR\x04etag\"\xe0\x02\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\"\xcc\x03\n" +
 	"\x15SearchMessagesRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -2529,7 +2622,11 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\a \x01(\tR\tpageToken\x12\x18\n" +
 	"\aexplain\x18\b \x01(\bR\aexplain\x12/\n" +
-	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\x91\x02\n" +
+	"\x05as_of\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12)\n" +
+	"\x04mode\x18\n" +
+	" \x01(\x0e2\x15.memory.v1.SearchModeR\x04mode\x12\x18\n" +
+	"\aphrases\x18\v \x03(\tR\aphrases\x12%\n" +
+	"\x05roles\x18\f \x03(\x0e2\x0f.memory.v1.RoleR\x05roles\"\x91\x02\n" +
 	"\n" +
 	"MessageHit\x12\x1d\n" +
 	"\n" +
@@ -2625,7 +2722,12 @@ const file_memory_v1_memory_service_proto_rawDesc = "" +
 	" FINDING_KIND_DUPLICATE_TOOL_CALL\x10\x02\x12#\n" +
 	"\x1fFINDING_KIND_ARGUMENTS_NOT_JSON\x10\x03\x12\x16\n" +
 	"\x12FINDING_KIND_CHECK\x10\x04\x12\x16\n" +
-	"\x12FINDING_KIND_EMPTY\x10\x052\xcd\r\n" +
+	"\x12FINDING_KIND_EMPTY\x10\x05*]\n" +
+	"\n" +
+	"SearchMode\x12\x1b\n" +
+	"\x17SEARCH_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12SEARCH_MODE_HYBRID\x10\x01\x12\x1a\n" +
+	"\x16SEARCH_MODE_TRANSCRIPT\x10\x022\xcd\r\n" +
 	"\rMemoryService\x12z\n" +
 	"\x06Record\x12\x18.memory.v1.RecordRequest\x1a\x19.memory.v1.RecordResponse\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/users/{user_id}/sessions/{session_id}:record\x12\x92\x01\n" +
 	"\fBuildContext\x12\x1e.memory.v1.BuildContextRequest\x1a\x1f.memory.v1.BuildContextResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/users/{user_id}/sessions/{session_id}:buildContext\x12|\n" +
@@ -2655,144 +2757,148 @@ func file_memory_v1_memory_service_proto_rawDescGZIP() []byte {
 	return file_memory_v1_memory_service_proto_rawDescData
 }
 
-var file_memory_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_memory_v1_memory_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_memory_v1_memory_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_memory_v1_memory_service_proto_goTypes = []any{
 	(FindingKind)(0),                // 0: memory.v1.FindingKind
-	(*RecordRequest)(nil),           // 1: memory.v1.RecordRequest
-	(*Finding)(nil),                 // 2: memory.v1.Finding
-	(*RecordResponse)(nil),          // 3: memory.v1.RecordResponse
-	(*BuildContextRequest)(nil),     // 4: memory.v1.BuildContextRequest
-	(*BuildContextResponse)(nil),    // 5: memory.v1.BuildContextResponse
-	(*GetSessionRequest)(nil),       // 6: memory.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),      // 7: memory.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),     // 8: memory.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),    // 9: memory.v1.ListSessionsResponse
-	(*UpdateSessionRequest)(nil),    // 10: memory.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),   // 11: memory.v1.UpdateSessionResponse
-	(*ListMessagesRequest)(nil),     // 12: memory.v1.ListMessagesRequest
-	(*ListMessagesResponse)(nil),    // 13: memory.v1.ListMessagesResponse
-	(*SearchMessagesRequest)(nil),   // 14: memory.v1.SearchMessagesRequest
-	(*MessageHit)(nil),              // 15: memory.v1.MessageHit
-	(*SearchMessagesResponse)(nil),  // 16: memory.v1.SearchMessagesResponse
-	(*UpdateMessageRequest)(nil),    // 17: memory.v1.UpdateMessageRequest
-	(*UpdateMessageResponse)(nil),   // 18: memory.v1.UpdateMessageResponse
-	(*DeleteMessagesRequest)(nil),   // 19: memory.v1.DeleteMessagesRequest
-	(*DeleteMessagesResponse)(nil),  // 20: memory.v1.DeleteMessagesResponse
-	(*PopMessagesRequest)(nil),      // 21: memory.v1.PopMessagesRequest
-	(*PopMessagesResponse)(nil),     // 22: memory.v1.PopMessagesResponse
-	(*ReplaceMessagesRequest)(nil),  // 23: memory.v1.ReplaceMessagesRequest
-	(*ReplaceMessagesResponse)(nil), // 24: memory.v1.ReplaceMessagesResponse
-	(*DeleteSessionRequest)(nil),    // 25: memory.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),   // 26: memory.v1.DeleteSessionResponse
-	(*Message)(nil),                 // 27: memory.v1.Message
-	(*structpb.Struct)(nil),         // 28: google.protobuf.Struct
-	(ExtractMode)(0),                // 29: memory.v1.ExtractMode
-	(*CheckFinding)(nil),            // 30: memory.v1.CheckFinding
-	(*ContextOverrides)(nil),        // 31: memory.v1.ContextOverrides
-	(Render)(0),                     // 32: memory.v1.Render
-	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
-	(*Freshness)(nil),               // 34: memory.v1.Freshness
-	(*Section)(nil),                 // 35: memory.v1.Section
-	(*ContextUsage)(nil),            // 36: memory.v1.ContextUsage
-	(*Coverage)(nil),                // 37: memory.v1.Coverage
-	(*Watermarks)(nil),              // 38: memory.v1.Watermarks
-	(*Omission)(nil),                // 39: memory.v1.Omission
-	(*Degradation)(nil),             // 40: memory.v1.Degradation
-	(*Retrieval)(nil),               // 41: memory.v1.Retrieval
-	(*ClearedToolUse)(nil),          // 42: memory.v1.ClearedToolUse
-	(*StablePrefix)(nil),            // 43: memory.v1.StablePrefix
-	(*Session)(nil),                 // 44: memory.v1.Session
-	(*fieldmaskpb.FieldMask)(nil),   // 45: google.protobuf.FieldMask
-	(*TextRange)(nil),               // 46: memory.v1.TextRange
-	(*Explanation)(nil),             // 47: memory.v1.Explanation
-	(*durationpb.Duration)(nil),     // 48: google.protobuf.Duration
-	(*Job)(nil),                     // 49: memory.v1.Job
-	(*ErasureExtent)(nil),           // 50: memory.v1.ErasureExtent
+	(SearchMode)(0),                 // 1: memory.v1.SearchMode
+	(*RecordRequest)(nil),           // 2: memory.v1.RecordRequest
+	(*Finding)(nil),                 // 3: memory.v1.Finding
+	(*RecordResponse)(nil),          // 4: memory.v1.RecordResponse
+	(*BuildContextRequest)(nil),     // 5: memory.v1.BuildContextRequest
+	(*BuildContextResponse)(nil),    // 6: memory.v1.BuildContextResponse
+	(*GetSessionRequest)(nil),       // 7: memory.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),      // 8: memory.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),     // 9: memory.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),    // 10: memory.v1.ListSessionsResponse
+	(*UpdateSessionRequest)(nil),    // 11: memory.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),   // 12: memory.v1.UpdateSessionResponse
+	(*ListMessagesRequest)(nil),     // 13: memory.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),    // 14: memory.v1.ListMessagesResponse
+	(*SearchMessagesRequest)(nil),   // 15: memory.v1.SearchMessagesRequest
+	(*MessageHit)(nil),              // 16: memory.v1.MessageHit
+	(*SearchMessagesResponse)(nil),  // 17: memory.v1.SearchMessagesResponse
+	(*UpdateMessageRequest)(nil),    // 18: memory.v1.UpdateMessageRequest
+	(*UpdateMessageResponse)(nil),   // 19: memory.v1.UpdateMessageResponse
+	(*DeleteMessagesRequest)(nil),   // 20: memory.v1.DeleteMessagesRequest
+	(*DeleteMessagesResponse)(nil),  // 21: memory.v1.DeleteMessagesResponse
+	(*PopMessagesRequest)(nil),      // 22: memory.v1.PopMessagesRequest
+	(*PopMessagesResponse)(nil),     // 23: memory.v1.PopMessagesResponse
+	(*ReplaceMessagesRequest)(nil),  // 24: memory.v1.ReplaceMessagesRequest
+	(*ReplaceMessagesResponse)(nil), // 25: memory.v1.ReplaceMessagesResponse
+	(*DeleteSessionRequest)(nil),    // 26: memory.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),   // 27: memory.v1.DeleteSessionResponse
+	(*Message)(nil),                 // 28: memory.v1.Message
+	(*structpb.Struct)(nil),         // 29: google.protobuf.Struct
+	(ExtractMode)(0),                // 30: memory.v1.ExtractMode
+	(*CheckFinding)(nil),            // 31: memory.v1.CheckFinding
+	(*ContextOverrides)(nil),        // 32: memory.v1.ContextOverrides
+	(Render)(0),                     // 33: memory.v1.Render
+	(*timestamppb.Timestamp)(nil),   // 34: google.protobuf.Timestamp
+	(*Freshness)(nil),               // 35: memory.v1.Freshness
+	(*Section)(nil),                 // 36: memory.v1.Section
+	(*ContextUsage)(nil),            // 37: memory.v1.ContextUsage
+	(*Coverage)(nil),                // 38: memory.v1.Coverage
+	(*Watermarks)(nil),              // 39: memory.v1.Watermarks
+	(*Omission)(nil),                // 40: memory.v1.Omission
+	(*Degradation)(nil),             // 41: memory.v1.Degradation
+	(*Retrieval)(nil),               // 42: memory.v1.Retrieval
+	(*ClearedToolUse)(nil),          // 43: memory.v1.ClearedToolUse
+	(*StablePrefix)(nil),            // 44: memory.v1.StablePrefix
+	(*Session)(nil),                 // 45: memory.v1.Session
+	(*fieldmaskpb.FieldMask)(nil),   // 46: google.protobuf.FieldMask
+	(Role)(0),                       // 47: memory.v1.Role
+	(*TextRange)(nil),               // 48: memory.v1.TextRange
+	(*Explanation)(nil),             // 49: memory.v1.Explanation
+	(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
+	(*Job)(nil),                     // 51: memory.v1.Job
+	(*ErasureExtent)(nil),           // 52: memory.v1.ErasureExtent
 }
 var file_memory_v1_memory_service_proto_depIdxs = []int32{
-	27, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
-	28, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
-	29, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
+	28, // 0: memory.v1.RecordRequest.messages:type_name -> memory.v1.Message
+	29, // 1: memory.v1.RecordRequest.state_patch:type_name -> google.protobuf.Struct
+	30, // 2: memory.v1.RecordRequest.extract:type_name -> memory.v1.ExtractMode
 	0,  // 3: memory.v1.Finding.kind:type_name -> memory.v1.FindingKind
-	30, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
-	2,  // 5: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
-	27, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
-	31, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
-	32, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
-	33, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
-	34, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
-	28, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
-	35, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
-	36, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
-	37, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
-	38, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
-	39, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
-	40, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
-	33, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
-	41, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
-	42, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
-	43, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
-	44, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
-	44, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
-	44, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
-	45, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	44, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
-	27, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
-	33, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
-	33, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
-	33, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
-	27, // 31: memory.v1.MessageHit.message:type_name -> memory.v1.Message
-	46, // 32: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
-	47, // 33: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
-	15, // 34: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
-	40, // 35: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
-	27, // 36: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
-	45, // 37: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
-	27, // 38: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
-	48, // 39: memory.v1.DeleteMessagesRequest.wait:type_name -> google.protobuf.Duration
-	49, // 40: memory.v1.DeleteMessagesResponse.job:type_name -> memory.v1.Job
-	50, // 41: memory.v1.DeleteMessagesResponse.extent:type_name -> memory.v1.ErasureExtent
-	48, // 42: memory.v1.PopMessagesRequest.wait:type_name -> google.protobuf.Duration
-	27, // 43: memory.v1.PopMessagesResponse.messages:type_name -> memory.v1.Message
-	49, // 44: memory.v1.PopMessagesResponse.job:type_name -> memory.v1.Job
-	27, // 45: memory.v1.ReplaceMessagesRequest.messages:type_name -> memory.v1.Message
-	29, // 46: memory.v1.ReplaceMessagesRequest.extract:type_name -> memory.v1.ExtractMode
-	48, // 47: memory.v1.ReplaceMessagesRequest.wait:type_name -> google.protobuf.Duration
-	2,  // 48: memory.v1.ReplaceMessagesResponse.findings:type_name -> memory.v1.Finding
-	49, // 49: memory.v1.ReplaceMessagesResponse.job:type_name -> memory.v1.Job
-	48, // 50: memory.v1.DeleteSessionRequest.wait:type_name -> google.protobuf.Duration
-	49, // 51: memory.v1.DeleteSessionResponse.job:type_name -> memory.v1.Job
-	50, // 52: memory.v1.DeleteSessionResponse.extent:type_name -> memory.v1.ErasureExtent
-	1,  // 53: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
-	4,  // 54: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
-	6,  // 55: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
-	8,  // 56: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
-	10, // 57: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
-	12, // 58: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
-	14, // 59: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
-	17, // 60: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
-	19, // 61: memory.v1.MemoryService.DeleteMessages:input_type -> memory.v1.DeleteMessagesRequest
-	21, // 62: memory.v1.MemoryService.PopMessages:input_type -> memory.v1.PopMessagesRequest
-	23, // 63: memory.v1.MemoryService.ReplaceMessages:input_type -> memory.v1.ReplaceMessagesRequest
-	25, // 64: memory.v1.MemoryService.DeleteSession:input_type -> memory.v1.DeleteSessionRequest
-	3,  // 65: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
-	5,  // 66: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
-	7,  // 67: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
-	9,  // 68: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
-	11, // 69: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
-	13, // 70: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
-	16, // 71: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
-	18, // 72: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
-	20, // 73: memory.v1.MemoryService.DeleteMessages:output_type -> memory.v1.DeleteMessagesResponse
-	22, // 74: memory.v1.MemoryService.PopMessages:output_type -> memory.v1.PopMessagesResponse
-	24, // 75: memory.v1.MemoryService.ReplaceMessages:output_type -> memory.v1.ReplaceMessagesResponse
-	26, // 76: memory.v1.MemoryService.DeleteSession:output_type -> memory.v1.DeleteSessionResponse
-	65, // [65:77] is the sub-list for method output_type
-	53, // [53:65] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	31, // 4: memory.v1.Finding.check:type_name -> memory.v1.CheckFinding
+	3,  // 5: memory.v1.RecordResponse.findings:type_name -> memory.v1.Finding
+	28, // 6: memory.v1.BuildContextRequest.pending:type_name -> memory.v1.Message
+	32, // 7: memory.v1.BuildContextRequest.overrides:type_name -> memory.v1.ContextOverrides
+	33, // 8: memory.v1.BuildContextRequest.render:type_name -> memory.v1.Render
+	34, // 9: memory.v1.BuildContextRequest.as_of:type_name -> google.protobuf.Timestamp
+	35, // 10: memory.v1.BuildContextRequest.fresh:type_name -> memory.v1.Freshness
+	29, // 11: memory.v1.BuildContextRequest.variables:type_name -> google.protobuf.Struct
+	36, // 12: memory.v1.BuildContextResponse.sections:type_name -> memory.v1.Section
+	37, // 13: memory.v1.BuildContextResponse.usage:type_name -> memory.v1.ContextUsage
+	38, // 14: memory.v1.BuildContextResponse.coverage:type_name -> memory.v1.Coverage
+	39, // 15: memory.v1.BuildContextResponse.watermarks:type_name -> memory.v1.Watermarks
+	40, // 16: memory.v1.BuildContextResponse.omitted:type_name -> memory.v1.Omission
+	41, // 17: memory.v1.BuildContextResponse.degraded:type_name -> memory.v1.Degradation
+	34, // 18: memory.v1.BuildContextResponse.as_of:type_name -> google.protobuf.Timestamp
+	42, // 19: memory.v1.BuildContextResponse.retrieval:type_name -> memory.v1.Retrieval
+	43, // 20: memory.v1.BuildContextResponse.cleared:type_name -> memory.v1.ClearedToolUse
+	44, // 21: memory.v1.BuildContextResponse.stable_prefix:type_name -> memory.v1.StablePrefix
+	45, // 22: memory.v1.GetSessionResponse.session:type_name -> memory.v1.Session
+	45, // 23: memory.v1.ListSessionsResponse.sessions:type_name -> memory.v1.Session
+	45, // 24: memory.v1.UpdateSessionRequest.session:type_name -> memory.v1.Session
+	46, // 25: memory.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	45, // 26: memory.v1.UpdateSessionResponse.session:type_name -> memory.v1.Session
+	28, // 27: memory.v1.ListMessagesResponse.messages:type_name -> memory.v1.Message
+	34, // 28: memory.v1.SearchMessagesRequest.start_time:type_name -> google.protobuf.Timestamp
+	34, // 29: memory.v1.SearchMessagesRequest.end_time:type_name -> google.protobuf.Timestamp
+	34, // 30: memory.v1.SearchMessagesRequest.as_of:type_name -> google.protobuf.Timestamp
+	1,  // 31: memory.v1.SearchMessagesRequest.mode:type_name -> memory.v1.SearchMode
+	47, // 32: memory.v1.SearchMessagesRequest.roles:type_name -> memory.v1.Role
+	28, // 33: memory.v1.MessageHit.message:type_name -> memory.v1.Message
+	48, // 34: memory.v1.MessageHit.highlights:type_name -> memory.v1.TextRange
+	49, // 35: memory.v1.MessageHit.explanation:type_name -> memory.v1.Explanation
+	16, // 36: memory.v1.SearchMessagesResponse.hits:type_name -> memory.v1.MessageHit
+	41, // 37: memory.v1.SearchMessagesResponse.degraded:type_name -> memory.v1.Degradation
+	28, // 38: memory.v1.UpdateMessageRequest.message:type_name -> memory.v1.Message
+	46, // 39: memory.v1.UpdateMessageRequest.update_mask:type_name -> google.protobuf.FieldMask
+	28, // 40: memory.v1.UpdateMessageResponse.message:type_name -> memory.v1.Message
+	50, // 41: memory.v1.DeleteMessagesRequest.wait:type_name -> google.protobuf.Duration
+	51, // 42: memory.v1.DeleteMessagesResponse.job:type_name -> memory.v1.Job
+	52, // 43: memory.v1.DeleteMessagesResponse.extent:type_name -> memory.v1.ErasureExtent
+	50, // 44: memory.v1.PopMessagesRequest.wait:type_name -> google.protobuf.Duration
+	28, // 45: memory.v1.PopMessagesResponse.messages:type_name -> memory.v1.Message
+	51, // 46: memory.v1.PopMessagesResponse.job:type_name -> memory.v1.Job
+	28, // 47: memory.v1.ReplaceMessagesRequest.messages:type_name -> memory.v1.Message
+	30, // 48: memory.v1.ReplaceMessagesRequest.extract:type_name -> memory.v1.ExtractMode
+	50, // 49: memory.v1.ReplaceMessagesRequest.wait:type_name -> google.protobuf.Duration
+	3,  // 50: memory.v1.ReplaceMessagesResponse.findings:type_name -> memory.v1.Finding
+	51, // 51: memory.v1.ReplaceMessagesResponse.job:type_name -> memory.v1.Job
+	50, // 52: memory.v1.DeleteSessionRequest.wait:type_name -> google.protobuf.Duration
+	51, // 53: memory.v1.DeleteSessionResponse.job:type_name -> memory.v1.Job
+	52, // 54: memory.v1.DeleteSessionResponse.extent:type_name -> memory.v1.ErasureExtent
+	2,  // 55: memory.v1.MemoryService.Record:input_type -> memory.v1.RecordRequest
+	5,  // 56: memory.v1.MemoryService.BuildContext:input_type -> memory.v1.BuildContextRequest
+	7,  // 57: memory.v1.MemoryService.GetSession:input_type -> memory.v1.GetSessionRequest
+	9,  // 58: memory.v1.MemoryService.ListSessions:input_type -> memory.v1.ListSessionsRequest
+	11, // 59: memory.v1.MemoryService.UpdateSession:input_type -> memory.v1.UpdateSessionRequest
+	13, // 60: memory.v1.MemoryService.ListMessages:input_type -> memory.v1.ListMessagesRequest
+	15, // 61: memory.v1.MemoryService.SearchMessages:input_type -> memory.v1.SearchMessagesRequest
+	18, // 62: memory.v1.MemoryService.UpdateMessage:input_type -> memory.v1.UpdateMessageRequest
+	20, // 63: memory.v1.MemoryService.DeleteMessages:input_type -> memory.v1.DeleteMessagesRequest
+	22, // 64: memory.v1.MemoryService.PopMessages:input_type -> memory.v1.PopMessagesRequest
+	24, // 65: memory.v1.MemoryService.ReplaceMessages:input_type -> memory.v1.ReplaceMessagesRequest
+	26, // 66: memory.v1.MemoryService.DeleteSession:input_type -> memory.v1.DeleteSessionRequest
+	4,  // 67: memory.v1.MemoryService.Record:output_type -> memory.v1.RecordResponse
+	6,  // 68: memory.v1.MemoryService.BuildContext:output_type -> memory.v1.BuildContextResponse
+	8,  // 69: memory.v1.MemoryService.GetSession:output_type -> memory.v1.GetSessionResponse
+	10, // 70: memory.v1.MemoryService.ListSessions:output_type -> memory.v1.ListSessionsResponse
+	12, // 71: memory.v1.MemoryService.UpdateSession:output_type -> memory.v1.UpdateSessionResponse
+	14, // 72: memory.v1.MemoryService.ListMessages:output_type -> memory.v1.ListMessagesResponse
+	17, // 73: memory.v1.MemoryService.SearchMessages:output_type -> memory.v1.SearchMessagesResponse
+	19, // 74: memory.v1.MemoryService.UpdateMessage:output_type -> memory.v1.UpdateMessageResponse
+	21, // 75: memory.v1.MemoryService.DeleteMessages:output_type -> memory.v1.DeleteMessagesResponse
+	23, // 76: memory.v1.MemoryService.PopMessages:output_type -> memory.v1.PopMessagesResponse
+	25, // 77: memory.v1.MemoryService.ReplaceMessages:output_type -> memory.v1.ReplaceMessagesResponse
+	27, // 78: memory.v1.MemoryService.DeleteSession:output_type -> memory.v1.DeleteSessionResponse
+	67, // [67:79] is the sub-list for method output_type
+	55, // [55:67] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_memory_v1_memory_service_proto_init() }
@@ -2812,7 +2918,7 @@ func file_memory_v1_memory_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memory_v1_memory_service_proto_rawDesc), len(file_memory_v1_memory_service_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,

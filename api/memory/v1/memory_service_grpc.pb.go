@@ -58,7 +58,8 @@ type MemoryServiceClient interface {
 	UpdateSession(ctx context.Context, in *UpdateSessionRequest, opts ...grpc.CallOption) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
-	// SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext.
+	// SearchMessages finds messages of one user, best first: by words and meaning, by the ranking of BuildContext, or by what is written in
+	// the transcript alone: see SearchMode.
 	SearchMessages(ctx context.Context, in *SearchMessagesRequest, opts ...grpc.CallOption) (*SearchMessagesResponse, error)
 	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(ctx context.Context, in *UpdateMessageRequest, opts ...grpc.CallOption) (*UpdateMessageResponse, error)
@@ -237,7 +238,8 @@ type MemoryServiceServer interface {
 	UpdateSession(context.Context, *UpdateSessionRequest) (*UpdateSessionResponse, error)
 	// ListMessages lists a session's messages in order.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
-	// SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext.
+	// SearchMessages finds messages of one user, best first: by words and meaning, by the ranking of BuildContext, or by what is written in
+	// the transcript alone: see SearchMode.
 	SearchMessages(context.Context, *SearchMessagesRequest) (*SearchMessagesResponse, error)
 	// UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes.
 	UpdateMessage(context.Context, *UpdateMessageRequest) (*UpdateMessageResponse, error)

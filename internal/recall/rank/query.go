@@ -15,6 +15,7 @@ type Query struct {
 	Terms []string // of text.Terms; repeated ones count once
 
 	Sessions map[memory.SessionKey]bool // only these; nil for all
+	Roles    []memory.Role              // only these; nil for all
 	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
 	Exclude  func(memory.Place) bool    // called by several goroutines at once; nil for none
 

@@ -99,7 +99,7 @@ type ranking struct {
 	named      int32
 	times      []namedTime
 	from, to   int64   // create time, in milliseconds
-	filtered   bool    // by time or session
+	filtered   bool    // by time, session or role
 	lift       float64 // of what the user said to an assistant: the root of 1 + Query.UserPrior
 	total      float64 // idf of all terms
 	candidates int
@@ -116,7 +116,7 @@ func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	if !q.To.IsZero() {
 		r.to = ceilMillis(q.To)
 	}
-	r.filtered = q.Sessions != nil || !q.From.IsZero() || !q.To.IsZero()
+	r.filtered = q.Sessions != nil || q.Roles != nil || !q.From.IsZero() || !q.To.IsZero()
 	return r
 }
 
@@ -152,9 +152,10 @@ func (r *ranking) admits(m *message) bool {
 	return r.q.Exclude == nil || !r.q.Exclude(memory.Place{Session: r.sessionOf(m), Seq: m.seq})
 }
 
-// inside reports whether a message is of the times and the sessions that are asked for.
+// inside reports whether a message is of the times, the sessions and the roles that are asked for.
 func (r *ranking) inside(m *message) bool {
-	return m.create >= r.from && m.create < r.to && (r.q.Sessions == nil || r.q.Sessions[r.sessionOf(m)])
+	return m.create >= r.from && m.create < r.to && (r.q.Sessions == nil || r.q.Sessions[r.sessionOf(m)]) &&
+		(r.q.Roles == nil || slices.Contains(r.q.Roles, memory.Role(m.role)))
 }
 
 // highestFactor is no less than the factor of any message.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/elastic/go-elasticsearch/v7/esapi"
@@ -34,9 +35,22 @@ type searchBody struct {
 // query is one of its members. Field names are ours; values are written by encoding/json, whatever is in them.
 type query struct {
 	Bool  *boolean               `json:"bool,omitempty"`
+	One   *one                   `json:"constant_score,omitempty"`
+	Match map[string]lenient     `json:"match,omitempty"`
 	Term  map[string]any         `json:"term,omitempty"`
 	Terms map[string]any         `json:"terms,omitempty"`
 	Range map[string]numberRange `json:"range,omitempty"`
+}
+
+// one has the score 1 for each row that the filter finds.
+type one struct {
+	Filter query `json:"filter"`
+}
+
+// lenient finds nothing where the value is none of the field's type.
+type lenient struct {
+	Query   string `json:"query"`
+	Lenient bool   `json:"lenient"`
 }
 
 type boolean struct {
@@ -70,6 +84,7 @@ type hit struct {
 		Seq      []int64             `json:"seq"`
 		Fact     []string            `json:"fact"`
 		Revision []int64             `json:"revision"`
+		Time     []int64             `json:"time"` // in microseconds since 1970
 	} `json:"fields"`
 }
 
@@ -90,7 +105,7 @@ func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit,
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	if len(q.Terms) == 0 || q.Sessions != nil && len(q.Sessions) == 0 || q.Categories != nil && len(q.Categories) == 0 {
+	if findsNothing(q) {
 		return nil, ctx.Err()
 	}
 	answer, err := v.search(ctx, v.names.whole(q.Space), q.Scope, newSearch(q))
@@ -100,11 +115,23 @@ func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit,
 	hits := make([]store.TextHit, len(answer.Hits.Hits))
 	for i, h := range answer.Hits.Hits {
 		hits[i] = store.TextHit{Scope: first(h.Fields.Scope), Place: h.place(), FactID: first(h.Fields.Fact), Score: h.Score}
+		if q.Order == store.TextOrderByCount {
+			hits[i].Time = time.UnixMicro(first(h.Fields.Time)).UTC()
+		}
 	}
 	return hits, nil
 }
 
+// findsNothing reports whether no row can pass.
+func findsNothing(q store.TextSearch) bool {
+	return len(q.Terms) == 0 && !q.Unmatched || q.Sessions != nil && len(q.Sessions) == 0 ||
+		q.Categories != nil && len(q.Categories) == 0 || q.Roles != nil && len(q.Roles) == 0
+}
+
 func newSearch(q store.TextSearch) searchBody {
+	if q.Order == store.TextOrderByCount {
+		return newCount(q)
+	}
 	fields, sort := named(q.Space.View)
 	return searchBody{
 		Size:   q.Limit,
@@ -113,6 +140,26 @@ func newSearch(q store.TextSearch) searchBody {
 		Query:  query{Bool: &boolean{Filter: filters(q), Should: anyTerm(q.Terms), Minimum: 1}},
 		Sort:   slices.Concat([]map[string]string{{"_score": "desc"}}, sort),
 	}
+}
+
+// newCount is the request for messages by how many of the terms they have. Counts are exact in the server's scores.
+func newCount(q store.TextSearch) searchBody {
+	fields, _ := named(q.Space.View)
+	count := &boolean{Filter: filters(q), Minimum: 1}
+	if q.Unmatched {
+		count.Minimum = 0
+	}
+	for _, t := range anyTerm(q.Terms) {
+		count.Should = append(count.Should, query{One: &one{Filter: t}})
+	}
+	s := searchBody{
+		Size: q.Limit, Stored: noStored, Fields: append(fields, "time"), Query: query{Bool: count},
+		Sort: []map[string]string{{"_score": "desc"}, {"time": "desc"}, {"session": "asc"}, {"seq": "desc"}},
+	}
+	if p := q.After; p != nil {
+		s.After = []any{p.Count, p.Time.UnixMicro(), p.Place.Session, p.Place.Seq}
+	}
+	return s
 }
 
 // named returns the fields that name a row of the view, and the order by them.
@@ -154,10 +201,27 @@ func filters(q store.TextSearch) []query {
 	if q.CurrentOnly {
 		all = append(all, term("current", true))
 	}
+	if q.Roles != nil {
+		all = append(all, ofRoles(q.Roles))
+	}
+	for _, group := range q.Required {
+		all = append(all, terms("terms", group))
+	}
 	if !q.From.IsZero() || !q.To.IsZero() {
 		all = append(all, query{Range: map[string]numberRange{"time": {From: micros(q.From), To: micros(q.To)}}})
 	}
 	return all
+}
+
+// ofRoles finds messages by the names of roles, and in an index of the first schema by their numbers.
+func ofRoles(roles []memory.Role) query {
+	either := &boolean{Minimum: 1}
+	for _, r := range roles {
+		for _, value := range []string{r.String(), strconv.Itoa(int(r))} {
+			either.Should = append(either.Should, query{Match: map[string]lenient{"role": {value, true}}})
+		}
+	}
+	return query{Bool: either}
 }
 
 // micros is nil for the zero time.

@@ -137,17 +137,20 @@ func identities(space store.VectorSpace, fields client.ResultSet) ([]store.RowSt
 	return rows, nil
 }
 
-// collapse keeps of the rows with one primary key the one of the highest revision, and orders the hits by score, then id.
+// collapse keeps of the rows with one primary key the one of the highest revision, and orders the hits by score, then id. It takes
+// the place of what was found.
 func collapse(found []hit) []hit {
-	newest := make(map[string]hit, len(found))
+	hits, at := found[:0], make(map[string]int, len(found))
 	for _, h := range found {
-		if other, ok := newest[h.Cursor]; !ok || h.Revision > other.Revision {
-			newest[h.Cursor] = h
+		i, ok := at[h.Cursor]
+		if !ok {
+			at[h.Cursor] = len(hits)
+			hits = append(hits, h)
+			continue
 		}
-	}
-	hits := make([]hit, 0, len(newest))
-	for _, h := range newest {
-		hits = append(hits, h)
+		if h.Revision > hits[i].Revision {
+			hits[i] = h
+		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(idIn(a.Cursor), idIn(b.Cursor)), strings.Compare(a.Cursor, b.Cursor))

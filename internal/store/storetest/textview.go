@@ -50,6 +50,8 @@ func RunTextView(t *testing.T, open Open[store.TextView], o TextViewOptions) {
 	t.Run("Search must return rows with at least one term, and none for none", v.testNoTerms)
 	t.Run("Search must order equal scores by place or fact id, where the limit cuts them off too", v.testEqualScores)
 	t.Run("Search must filter before it chooses the best", v.testFilters)
+	RunTextCount(t, v, TextCountOptions{Space: v.said, Scope: v.scope, Patience: v.Lag() + v.Patience})
+	t.Run("Search must refuse the order by count for facts, and its positions in another order", v.testOtherOrder)
 	t.Run("Search must take a list of no sessions or categories for none, not for all", v.testEmptyLists)
 	t.Run("Search must take a query longer than it can use", v.testLongQuery)
 	t.Run("Search must find a hostile term by itself only", v.testHostile)
@@ -446,6 +448,19 @@ func (v *textView) crowd(row func(i int) store.TextRow) []store.TextRow {
 		rows[i] = row(i)
 	}
 	return rows
+}
+
+func (v *textView) testOtherOrder(t *testing.T) {
+	facts := v.facts(v.scope(), "a")
+	facts.Order = store.TextOrderByCount
+	unmatched, after, forged := v.words(v.scope(), "a"), v.words(v.scope(), "a"), v.words(v.scope(), "a")
+	unmatched.Unmatched, after.After = true, &store.TextPosition{Place: memory.Place{Session: "s", Seq: 1}}
+	forged.Order, forged.After = store.TextOrderByCount, &store.TextPosition{Place: memory.Place{Session: "a b", Seq: 1}}
+	for what, q := range map[string]store.TextSearch{"facts": facts, "unmatched rows": unmatched, "a position": after, "a forged position": forged} {
+		if _, err := v.Search(t.Context(), q); err == nil {
+			t.Errorf("Search took %s", what)
+		}
+	}
 }
 
 func (v *textView) testEmptyLists(t *testing.T) {

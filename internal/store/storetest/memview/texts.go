@@ -35,16 +35,20 @@ func NewTexts() *Texts {
 			}, r.CheckRemoved(space.View, scope)
 		},
 		query: func(s store.TextSearch) (query[store.TextSpace, store.TextRow], error) {
-			return query[store.TextSpace, store.TextRow]{
+			q := query[store.TextSpace, store.TextRow]{
 				space: s.Space, scope: s.Scope, limit: s.Limit,
 				score: func(r store.TextRow) (float64, bool) {
 					n := overlap(s.Terms, r.Terms)
-					return float64(n), n > 0 && textPasses(s, r)
+					return float64(n), (n > 0 || s.Unmatched) && textPasses(s, r) && isBehind(s.After, n, r)
 				},
-			}, s.Check()
+			}
+			if s.Order == store.TextOrderByCount {
+				q.order = latestFirst
+			}
+			return q, s.Check()
 		},
-		hit: func(r store.RowState, score float64) store.TextHit {
-			return store.TextHit{Scope: r.Scope, Place: r.Place, FactID: r.FactID, Score: score}
+		hit: func(r store.RowState, row store.TextRow, score float64) store.TextHit {
+			return store.TextHit{Scope: r.Scope, Place: r.Place, FactID: r.FactID, Score: score, Time: row.Time}
 		},
 	})
 }
@@ -62,11 +66,26 @@ func overlap(asked, held []string) int {
 	return n
 }
 
+// latestFirst is the order of rows with equal counts.
+func latestFirst(a, b store.TextRow) int {
+	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Place.Session, b.Place.Session), cmp.Compare(b.Place.Seq, a.Place.Seq))
+}
+
+// isBehind reports whether a row with so many of the terms stands behind a position.
+func isBehind(p *store.TextPosition, count int, r store.TextRow) bool {
+	if p == nil {
+		return true
+	}
+	return cmp.Or(cmp.Compare(p.Count, count), latestFirst(r, store.TextRow{Time: p.Time, Place: p.Place})) > 0
+}
+
 // textPasses reports whether a row passes all filters of a search.
 func textPasses(q store.TextSearch, r store.TextRow) bool {
 	return (q.Sessions == nil || slices.Contains(q.Sessions, r.Place.Session)) &&
 		(q.MinSignificance <= 1 || r.Significance >= q.MinSignificance) &&
 		(q.Categories == nil || slices.Contains(q.Categories, r.Category)) &&
+		(q.Roles == nil || slices.Contains(q.Roles, r.Role)) &&
+		!slices.ContainsFunc(q.Required, func(group []string) bool { return overlap(group, r.Terms) == 0 }) &&
 		(!q.CurrentOnly || r.Current) &&
 		(q.From.IsZero() || !r.Time.Before(q.From)) &&
 		(q.To.IsZero() || r.Time.Before(q.To))

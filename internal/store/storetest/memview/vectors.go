@@ -41,7 +41,7 @@ func NewVectors() *Vectors {
 			return func(held store.RowState) bool { return held.FactID == r.FactID && held.Place == r.Place }, err
 		},
 		query: vectorQuery,
-		hit: func(r store.RowState, score float64) store.VectorHit {
+		hit: func(r store.RowState, _ store.VectorRow, score float64) store.VectorHit {
 			return store.VectorHit{Scope: r.Scope, FactID: r.FactID, Place: r.Place, Score: score}
 		},
 	})

@@ -42,7 +42,7 @@ type kind[Space comparable, Row, Search, Hit any] struct {
 	outdated func(held, put store.RowState) bool // whether a row must be passed over for the one that is held
 	removed  func(Space, memory.ScopeKey, store.RowState) (func(held store.RowState) bool, error)
 	query    func(Search) (query[Space, Row], error) // refuses a search that must not be
-	hit      func(store.RowState, float64) Hit
+	hit      func(store.RowState, Row, float64) Hit
 }
 
 // query is a search with its filters and its ranking; score reports false for a row that does not pass.
@@ -51,6 +51,7 @@ type query[Space, Row any] struct {
 	scope memory.ScopeKey
 	limit int
 	score func(Row) (float64, bool)
+	order func(a, b Row) int // of rows with equal scores; nil for the order by fact or place
 }
 
 // key orders rows: by scope, then by fact or place.
@@ -171,21 +172,25 @@ func (v *View[Space, Row, Search, Hit]) search(
 	}
 	type scored struct {
 		key
-		state store.RowState
+		held[Row]
 		score float64
 	}
 	var found []scored
 	for k, h := range in {
 		if score, passes := q.score(h.row); passes && mine(q, k.scope) {
-			found = append(found, scored{k, h.state, score})
+			found = append(found, scored{k, h, score})
 		}
 	}
 	slices.SortFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.id, b.id), compareKeys(a.key, b.key))
+		order := 0
+		if q.order != nil {
+			order = q.order(a.row, b.row)
+		}
+		return cmp.Or(cmp.Compare(b.score, a.score), order, strings.Compare(a.id, b.id), compareKeys(a.key, b.key))
 	})
 	hits := make([]Hit, min(q.limit, len(found)))
 	for i := range hits {
-		hits[i] = v.kind.hit(found[i].state, found[i].score)
+		hits[i] = v.kind.hit(found[i].state, found[i].row, found[i].score)
 	}
 	return hits, nil
 }

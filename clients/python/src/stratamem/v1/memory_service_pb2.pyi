@@ -28,12 +28,21 @@ class FindingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_KIND_ARGUMENTS_NOT_JSON: _ClassVar[FindingKind]
     FINDING_KIND_CHECK: _ClassVar[FindingKind]
     FINDING_KIND_EMPTY: _ClassVar[FindingKind]
+
+class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_MODE_UNSPECIFIED: _ClassVar[SearchMode]
+    SEARCH_MODE_HYBRID: _ClassVar[SearchMode]
+    SEARCH_MODE_TRANSCRIPT: _ClassVar[SearchMode]
 FINDING_KIND_UNSPECIFIED: FindingKind
 FINDING_KIND_ORPHAN_TOOL_RESULT: FindingKind
 FINDING_KIND_DUPLICATE_TOOL_CALL: FindingKind
 FINDING_KIND_ARGUMENTS_NOT_JSON: FindingKind
 FINDING_KIND_CHECK: FindingKind
 FINDING_KIND_EMPTY: FindingKind
+SEARCH_MODE_UNSPECIFIED: SearchMode
+SEARCH_MODE_HYBRID: SearchMode
+SEARCH_MODE_TRANSCRIPT: SearchMode
 
 class RecordRequest(_message.Message):
     __slots__ = ("user_id", "session_id", "request_id", "messages", "state_patch", "expected_last_seq", "extract", "profile")
@@ -242,7 +251,7 @@ class ListMessagesResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., etag: _Optional[str] = ...) -> None: ...
 
 class SearchMessagesRequest(_message.Message):
-    __slots__ = ("user_id", "query", "session_ids", "start_time", "end_time", "page_size", "page_token", "explain", "as_of")
+    __slots__ = ("user_id", "query", "session_ids", "start_time", "end_time", "page_size", "page_token", "explain", "as_of", "mode", "phrases", "roles")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     SESSION_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -252,6 +261,9 @@ class SearchMessagesRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PHRASES_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     query: str
     session_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -261,7 +273,10 @@ class SearchMessagesRequest(_message.Message):
     page_token: str
     explain: bool
     as_of: _timestamp_pb2.Timestamp
-    def __init__(self, user_id: _Optional[str] = ..., query: _Optional[str] = ..., session_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., explain: bool = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    mode: SearchMode
+    phrases: _containers.RepeatedScalarFieldContainer[str]
+    roles: _containers.RepeatedScalarFieldContainer[_message_pb2.Role]
+    def __init__(self, user_id: _Optional[str] = ..., query: _Optional[str] = ..., session_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., explain: bool = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., phrases: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ...) -> None: ...
 
 class MessageHit(_message.Message):
     __slots__ = ("session_id", "message", "score", "snippet", "highlights", "explanation", "hidden")

@@ -156,7 +156,8 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SearchMessages(self, request, context):
-        """SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext.
+        """SearchMessages finds messages of one user, best first: by words and meaning, by the ranking of BuildContext, or by what is written in
+        the transcript alone: see SearchMode.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -353,7 +353,9 @@ class MemoryServiceStub(typing.Generic[_MemoryServiceRecordType, _MemoryServiceB
     """ListMessages lists a session's messages in order."""
 
     SearchMessages: _MemoryServiceSearchMessagesType
-    """SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext."""
+    """SearchMessages finds messages of one user, best first: by words and meaning, by the ranking of BuildContext, or by what is written in
+    the transcript alone: see SearchMode.
+    """
 
     UpdateMessage: _MemoryServiceUpdateMessageType
     """UpdateMessage changes a message's tags, metadata, pinned, hidden or extract; its content never changes."""
@@ -504,7 +506,9 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: stratamem.v1.memory_service_pb2.SearchMessagesRequest,
         context: _ServicerContext,
     ) -> typing.Union[stratamem.v1.memory_service_pb2.SearchMessagesResponse, collections.abc.Awaitable[stratamem.v1.memory_service_pb2.SearchMessagesResponse]]:
-        """SearchMessages finds messages of one user by their words, best first, by the ranking of BuildContext."""
+        """SearchMessages finds messages of one user, best first: by words and meaning, by the ranking of BuildContext, or by what is written in
+        the transcript alone: see SearchMode.
+        """
 
     @abc.abstractmethod
     def UpdateMessage(
