@@ -165,6 +165,10 @@ func (analyzer) Analyze(_ context.Context, messages []memory.PlacedMessage) (doc
 	return docs, 0, nil
 }
 
+func (analyzer) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
+	return rank.Vector{}, nil
+}
+
 func (analyzer) Wake() {}
 
 // put puts a message into the view.
