@@ -990,6 +990,9 @@ func (m *matrix) awaitSwept(t *testing.T, c *told) {
 	t.Helper()
 	if c.isDocument() {
 		must(m.truth.ExpireDocuments(m.first().ctx, time.Now(), 1000))(t) // as the server does each minute
+		if err := m.truth.Purge(m.first().ctx); err != nil {              // and this
+			t.Fatal(err)
+		}
 	}
 	if c.isDocument() || c.what == theFact {
 		return

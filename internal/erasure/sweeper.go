@@ -23,8 +23,9 @@ import (
 // Sweeper carries out erasures that have begun. It holds no work of its own: what there is to do follows from what is stored, so no
 // crash can lose an erasure, and whatever is done twice has one effect.
 type Sweeper struct {
-	o    Options
-	loop *worker.Loop
+	o      Options
+	loop   *worker.Loop
+	purges *worker.Loop
 
 	leasing sync.Mutex // of lease
 	lease   *worker.Lease
@@ -115,6 +116,8 @@ const (
 	sweptAtOnce = 100              // erasures that one round takes up
 	sideBySide  = 4                // of them that are swept at the same time: views take their time, whatever they delete
 
+	purgeEvery = time.Minute // how often bytes that deletions without an erasure left are overwritten
+
 	// How long a sweep waits after failures in a row, doubling from the first to the last.
 	firstPause = time.Second
 	lastPause  = 10 * time.Minute
@@ -141,6 +144,9 @@ func NewSweeper(o Options) *Sweeper {
 			o.Log.InfoContext(ctx, "erasures are swept again", "failures", failures)
 		},
 	})
+	s.purges = worker.NewPeriodic(purgeEvery, o.Store.Purge, func(ctx context.Context, f worker.Failure) {
+		o.Log.WarnContext(ctx, "bytes of deleted facts and documents cannot be overwritten: it is tried again", "error", f.Err)
+	})
 	return s
 }
 
@@ -154,7 +160,10 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		defer s.leasing.Unlock()
 		s.lease.Release(ctx)
 	}()
-	return s.loop.Run(ctx)
+	var both safegroup.Group
+	both.Go(func() error { return s.purges.Run(ctx) })
+	both.Go(func() error { return s.loop.Run(ctx) })
+	return both.Wait()
 }
 
 // waitPoll is how often Wait looks for what another process swept.

@@ -32,7 +32,7 @@ func noEmbedding() error {
 }
 
 // heldVectors is how many bytes of messages' vectors an export holds at once.
-const heldVectors = 4 << 20
+const heldVectors = 2 << 20
 
 // segmentReads is how often an export looks again for segments that were merged while it read them.
 const segmentReads = 5

@@ -33,9 +33,7 @@ type Documents interface {
 	// PutDocumentVectors must store vectors of a version; of a document that is gone or was put again it is passed over. A put
 	// must drop the vector.
 	PutDocumentVectors(ctx context.Context, w DocumentVectors) error
-	// ExpireDocuments must delete documents of all users that have expired, at most limit, and return how many. Where it returns fewer, an
-	// embedded store's log may hold no byte of documents that were deleted before, unless somebody reads from it, and its file none an
-	// hour later.
+	// ExpireDocuments must delete documents of all users that have expired, at most limit, and return how many.
 	ExpireDocuments(ctx context.Context, now time.Time, limit int) (int, error)
 	// AdoptDocuments must store documents that were exported, with their times, and return how many. It must leave out one that
 	//   - was deleted here at or after its UpdateTime, whether another was put since or not,

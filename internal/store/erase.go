@@ -58,6 +58,9 @@ type Erasures interface {
 	// hold erased messages are not among them: whoever owns their content writes them anew. When none is left, no file of
 	// an embedded store may hold any bytes of them.
 	SweepErasure(ctx context.Context, id string, limit int) (deleted int64, done bool, err error)
+	// Purge must overwrite the bytes that deleting facts and documents left in a file of the store, where it has one of its own, unless
+	// somebody reads from it: then a later call must. In any other store it must do nothing.
+	Purge(ctx context.Context) error
 	// PendingErasures must return erasures of all tenants that are not done and whose NotBefore is not after before, the oldest
 	// first.
 	PendingErasures(ctx context.Context, before time.Time, limit int) ([]memory.Erasure, error)

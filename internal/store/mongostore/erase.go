@@ -436,6 +436,9 @@ func (s *erasureStore) SessionOfKey(ctx context.Context, user memory.UserRef, ke
 	return d.ref(), s.failed("find session", err)
 }
 
+// Purge implements store.Erasures: what is deleted leaves MongoDB's files when it compacts them.
+func (s *erasureStore) Purge(context.Context) error { return nil }
+
 // SweepErasure implements store.Erasures.
 func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (deleted int64, done bool, err error) {
 	var d erasureDoc

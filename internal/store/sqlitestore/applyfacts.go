@@ -238,6 +238,9 @@ func (a *applying) forget(f plan.Forgotten) error {
 		if err := a.drop(key); err != nil {
 			return err
 		}
+		if err := markUnpurged(a.c); err != nil {
+			return err
+		}
 	}
 	for _, hash := range f.Keys {
 		err := a.c.run(`INSERT OR IGNORE INTO forgotten_facts (uid, change, fact_id, key_hash, time) VALUES (?, ?, ?, ?, ?)`,

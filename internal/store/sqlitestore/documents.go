@@ -5,20 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
-
-// documentStore implements store.Documents.
-type documentStore struct {
-	*core
-	// Of documents that were deleted there may be bytes in the WAL, which holds them as they were written, and in the rooms of pages.
-	inLog, inRooms atomic.Bool
-	roomsCleared   atomic.Int64 // when, in microseconds; 0 for never
-}
 
 const documentColumns = `namespace, key, etag, create_time, update_time, ttl, expire_time, fields, unindexed, value`
 
@@ -136,7 +127,7 @@ func (s *documentStore) Document(ctx context.Context, q store.DocumentQuery) (me
 
 // DeleteDocument implements store.Documents.
 func (s *documentStore) DeleteDocument(ctx context.Context, q store.DocumentQuery) error {
-	err := s.write(ctx, "delete a document", func(c *conn) error {
+	return s.write(ctx, "delete a document", func(c *conn) error {
 		at, err := findUser(c, q.User)
 		if err != nil {
 			return err
@@ -153,41 +144,11 @@ func (s *documentStore) DeleteDocument(ctx context.Context, q store.DocumentQuer
 			return err
 		}
 		hash := store.DeletedDocumentHash(at.hashKey, q.Place)
-		return c.run(`INSERT OR REPLACE INTO deleted_documents (uid, hash, time) VALUES (?, ?, ?)`, at.uid, hash[:], micros(q.Time))
-	})
-	if err == nil {
-		s.leftBytes()
-	}
-	return err
-}
-
-func (s *documentStore) leftBytes() {
-	s.inLog.Store(true)
-	s.inRooms.Store(true)
-}
-
-// clearRoomsEvery is how often deleted documents may have all pages of the file looked at.
-const clearRoomsEvery = time.Hour
-
-// overwrite overwrites what deleted documents left in the file, and cuts the WAL. Where that fails, or somebody reads from the WAL, the
-// next call does it.
-func (s *documentStore) overwrite(ctx context.Context, now time.Time) error {
-	if micros(now)-s.roomsCleared.Load() >= clearRoomsEvery.Microseconds() && s.inRooms.Swap(false) {
-		if err := s.clearGaps(ctx); err != nil {
-			s.inRooms.Store(true)
+		if err := markUnpurged(c); err != nil {
 			return err
 		}
-		s.roomsCleared.Store(micros(now))
-		s.inLog.Store(true)
-	}
-	if !s.inLog.Swap(false) {
-		return nil
-	}
-	cut, err := s.cutWAL(ctx)
-	if !cut {
-		s.inLog.Store(true)
-	}
-	return err
+		return c.run(`INSERT OR REPLACE INTO deleted_documents (uid, hash, time) VALUES (?, ?, ?)`, at.uid, hash[:], micros(q.Time))
+	})
 }
 
 // ListDocuments implements store.Documents.
@@ -346,21 +307,18 @@ func (s *documentStore) ExpireDocuments(ctx context.Context, now time.Time, limi
 		return 0, err
 	}
 	if !waiting {
-		return 0, s.overwrite(ctx, now)
+		return 0, nil
 	}
 	deleted := int64(0)
 	err = s.write(ctx, "delete expired documents", func(c *conn) (err error) {
 		deleted, _, err = c.exec(`DELETE FROM documents WHERE (uid, namespace, key) IN
 			(SELECT uid, namespace, key FROM documents WHERE expire_time <= ? LIMIT ?+0)`, micros(now), limit)
-		return err
+		if err != nil || deleted == 0 {
+			return err
+		}
+		return markUnpurged(c)
 	})
-	if deleted > 0 {
-		s.leftBytes()
-	}
-	if err != nil || int(deleted) == limit {
-		return int(deleted), err
-	}
-	return int(deleted), s.overwrite(ctx, now)
+	return int(deleted), err
 }
 
 // AdoptDocuments implements store.Documents.

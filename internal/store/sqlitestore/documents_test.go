@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
 
-// TestNoFileHoldsADocumentThatIsGone: once the store has looked for expired documents, neither the data file nor its WAL has a byte of
+// TestNoFileHoldsADocumentThatIsGone: after a purge neither the data file nor its WAL has a byte of
 // documents that expired or were deleted, while it is open and others of the same pages are read and written.
 func TestNoFileHoldsADocumentThatIsGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
@@ -48,6 +48,9 @@ func TestNoFileHoldsADocumentThatIsGone(t *testing.T) {
 			break
 		}
 	}
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	holds := map[string]bool{}
 	for _, name := range []string{path, path + "-wal"} {
 		data, err := os.ReadFile(name)
@@ -70,7 +73,7 @@ func TestNoFileHoldsADocumentThatIsGone(t *testing.T) {
 	if err := s.DeleteDocument(t.Context(), store.DocumentQuery{User: alice, Place: place("expires", 1), Time: now}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ExpireDocuments(t.Context(), now.Add(2*time.Minute), 60); err != nil {
+	if err := s.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(path + "-wal"); err != nil || bytes.Contains(data, []byte("-expires")) {

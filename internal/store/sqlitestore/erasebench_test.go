@@ -208,7 +208,7 @@ func BenchmarkPass(b *testing.B) {
 		var g errgroup.Group
 		for range erasures {
 			g.Go(func() error {
-				done, err := s.Purge(b.Context())
+				done, err := s.EndErasures(b.Context())
 				if err == nil && !done {
 					err = errors.New("nobody reads, but the WAL is not cut")
 				}

@@ -37,8 +37,8 @@ func (s *Store) BeginMoving() (end func()) {
 	return s.writer.moving.Unlock
 }
 
-// Purge ends erasures as a sweep does.
-func (s *Store) Purge(ctx context.Context) (done bool, err error) { return s.purge(ctx) }
+// EndErasures ends erasures as a sweep does.
+func (s *Store) EndErasures(ctx context.Context) (done bool, err error) { return s.purge(ctx) }
 
 // Purges is how many calls of purge there were.
 func (s *Store) Purges() int64 { return s.purges.asked.Load() }

@@ -66,21 +66,22 @@ type core struct {
 }
 
 type (
-	transcript   struct{ *core } // implements store.Sessions and store.Transcript
-	searchIndex  struct{ *core } // implements store.SearchIndex
-	journal      struct{ *core } // implements store.Journal
-	workStore    struct{ *core } // implements store.Work
-	factStore    struct{ *core } // implements store.Facts
-	vectorStore  struct{ *core } // implements store.Vectors
-	summaryStore struct{ *core } // implements store.Summaries
-	erasureStore struct{ *core } // implements store.Erasures
-	feedStore    struct{ *core } // implements store.ChangeFeed
-	userStore    struct{ *core } // implements store.Users
-	shared       struct{ *core } // implements store.Leases, store.Clock and store.Secrets
-	keyStore     struct{ *core } // implements store.Keys
-	usageStore   struct{ *core } // implements store.Usage
-	auditStore   struct{ *core } // implements store.Audit
-	archive      struct{ *core } // implements store.Exporter and store.Imports
+	transcript    struct{ *core } // implements store.Sessions and store.Transcript
+	searchIndex   struct{ *core } // implements store.SearchIndex
+	journal       struct{ *core } // implements store.Journal
+	workStore     struct{ *core } // implements store.Work
+	factStore     struct{ *core } // implements store.Facts
+	vectorStore   struct{ *core } // implements store.Vectors
+	summaryStore  struct{ *core } // implements store.Summaries
+	erasureStore  struct{ *core } // implements store.Erasures
+	feedStore     struct{ *core } // implements store.ChangeFeed
+	userStore     struct{ *core } // implements store.Users
+	shared        struct{ *core } // implements store.Leases, store.Clock and store.Secrets
+	keyStore      struct{ *core } // implements store.Keys
+	usageStore    struct{ *core } // implements store.Usage
+	auditStore    struct{ *core } // implements store.Audit
+	documentStore struct{ *core } // implements store.Documents
+	archive       struct{ *core } // implements store.Exporter and store.Imports
 )
 
 // Stats count since Open.
@@ -141,7 +142,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},
 		factStore: &factStore{c}, vectorStore: &vectorStore{c}, summaryStore: &summaryStore{c}, erasureStore: &erasureStore{c},
 		feedStore: &feedStore{c}, userStore: &userStore{c}, shared: &shared{c}, keyStore: &keyStore{c}, usageStore: &usageStore{c},
-		auditStore: &auditStore{c}, documentStore: &documentStore{core: c}, archive: &archive{c},
+		auditStore: &auditStore{c}, documentStore: &documentStore{c}, archive: &archive{c},
 		lock: lock, anchor: anchor,
 	}
 	for range o.Readers {

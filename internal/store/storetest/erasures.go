@@ -61,6 +61,9 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("EraseSummary", func(t *testing.T) { testEraseSummary(t, open) })
 	t.Run("EraseSession", func(t *testing.T) { testEraseSession(t, open) })
 	t.Run("EraseUser", func(t *testing.T) { testEraseUser(t, open) })
+	t.Run("Purge must leave what is not deleted as it is, called at any time", func(t *testing.T) {
+		testPurgeOfFiles(t, open(t))
+	})
 	t.Run("PendingErasures must return those that are not done and whose NotBefore is not after before, the oldest first", func(t *testing.T) {
 		testPendingErasures(t, journalled(t, open))
 	})
@@ -925,6 +928,25 @@ func testEraseRace(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		sweepAll(t, s, fmt.Sprint("e", round), 50)
 		wantEqual(t, ids(t, all(t, s, inS)), seen)
+	}
+}
+
+// testPurgeOfFiles: that no byte of what is deleted is left is for tests of drivers, which know where these are.
+func testPurgeOfFiles(t *testing.T, s store.PrimaryStore) {
+	learn(t, s, alice, fact("a"), fact("b"))
+	for range 2 {
+		failing(t)(nil, s.Purge(t.Context()))
+	}
+	failing(t)(s.ApplyFacts(t.Context(), store.FactWrite{
+		User: alice, Scope: mustUser(t, s, alice).Scope, Base: 1, Forget: []store.ForgetFact{{FactID: "a"}}, Time: noon,
+	}))
+	for range 2 {
+		failing(t)(nil, s.Purge(t.Context()))
+	}
+	state, err := s.FactsSince(t.Context(), alice, 0)
+	failing(t)(nil, err)
+	if len(state.Facts) != 1 || state.Facts[0].ID != "b" {
+		t.Errorf("facts %+v", state.Facts)
 	}
 }
 

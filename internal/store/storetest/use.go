@@ -87,6 +87,7 @@ func useErasures(t *testing.T, s store.PrimaryStore) {
 		sweepAll(t, s, e.ID, 3)
 		failing(t)(nil, s.UpdateErasure(ctx, e))
 		failing(t)(s.PendingErasures(ctx, minute(9), 9))
+		failing(t)(nil, s.Purge(ctx))
 		failing(t)(s.ListErasures(ctx, store.ErasureQuery{Tenant: "acme", Limit: 9}))
 		failing(t)(s.ListErasures(ctx, store.ErasureQuery{
 			Tenant: "acme", UserHash: &hash, Session: e.Session, States: []memory.ErasureState{memory.ErasureDone}, Limit: 9,
