@@ -41,8 +41,8 @@ import (
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/views"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/viewfeed"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Options are what an App needs beside its configuration.
@@ -84,8 +84,8 @@ type App struct {
 	traces       *telemetry.Traces
 	indexer      *indexing.Indexer
 	runner       *jobrunner.Runner
-	feeders      []*views.Feeder // one for each view
-	verifier     *views.Verifier
+	feeders      []*viewfeed.Feeder // one for each view
+	verifier     *viewfeed.Verifier
 	sweeper      *erasure.Sweeper
 	lateWrites   time.Duration
 	keeper       *retention.Keeper
@@ -251,7 +251,7 @@ func (a *App) measured() ([]console.Measure, error) {
 	return all, nil
 }
 
-func (a *App) noteFailed(ctx context.Context, f worker.Failure) {
+func (a *App) noteFailed(ctx context.Context, f workloop.Failure) {
 	a.log.WarnContext(ctx, "the console's curves miss a note: it is tried again", "error", f.Err, "again", f.Again)
 }
 
@@ -360,7 +360,7 @@ func (a *App) erasedViews() (all []erasure.View) {
 	for _, t := range a.stores.targets() {
 		all = append(all, erasure.View{
 			Name: t.View().String(), Find: func(ctx context.Context, user memory.UserRef, e memory.Erasure) (erasure.Rows, error) {
-				return t.FindErased(ctx, a.store, views.Erased{Erasure: e, User: user})
+				return t.FindErased(ctx, a.store, viewfeed.Erased{Erasure: e, User: user})
 			},
 		})
 	}
@@ -404,7 +404,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	}
 	a.secret = secret
 	a.usage = service.NewUsage(a.store, a.log)
-	a.verifier = views.NewVerifier(views.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
+	a.verifier = viewfeed.NewVerifier(viewfeed.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
 	a.sweeper = a.newSweeper(facts, searchIndex, meter)
 	queries := a.newQueries()
 	services := service.New(service.Options{
@@ -442,7 +442,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		Reembed:          reembedder{a.embeddings},
 		Verify:           verifier{a.verifier},
 		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
-		Reindex:          reindexer{views.NewReindexer(views.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
+		Reindex:          reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
 		CompactModels:    compact,
 		OwnModel:         a.models.own.compactModel,
 		Extractive:       builtin.Summarizer{},
@@ -483,7 +483,7 @@ const maxQueries = 64
 type background struct {
 	*jobrunner.Runner
 	indexer *indexing.Indexer
-	feeders []*views.Feeder
+	feeders []*viewfeed.Feeder
 }
 
 // Nudge implements service.Runner.
@@ -498,9 +498,9 @@ func (b background) Nudge(ref memory.SessionRef) {
 }
 
 // newFeeders makes what feeds each view.
-func (a *App) newFeeders(meter views.FeedMeter) {
+func (a *App) newFeeders(meter viewfeed.FeedMeter) {
 	for _, target := range a.stores.targets() {
-		a.feeders = append(a.feeders, views.NewFeeder(views.FeederOptions{
+		a.feeders = append(a.feeders, viewfeed.NewFeeder(viewfeed.FeederOptions{
 			Store: a.store, Target: target, Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
 		}))
 	}
@@ -596,7 +596,7 @@ func (a *App) Run(ctx context.Context) error {
 		loops = append(loops, a.audit.Run)
 	}
 	if a.trend != nil {
-		loops = append(loops, worker.NewLoop(worker.LoopOptions{Work: a.trend.Note, Failed: a.noteFailed}).Run)
+		loops = append(loops, workloop.NewLoop(workloop.LoopOptions{Work: a.trend.Note, Failed: a.noteFailed}).Run)
 	}
 	for _, loop := range loops {
 		g.Go(func() error { return a.keep(ctx, loop) })
@@ -679,7 +679,7 @@ func (a *App) watch(ctx context.Context) error {
 		}
 		return err
 	}
-	return worker.NewPeriodic(checkEvery, check, func(_ context.Context, f worker.Failure) {
+	return workloop.NewPeriodic(checkEvery, check, func(_ context.Context, f workloop.Failure) {
 		a.log.Error("the store cannot serve", "error", f.Err, "reason", memory.ReasonOf(f.Err))
 		a.server.SetHealthy(false)
 	}).Run(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // errNotEmbedded says how a store of several servers is backed up.
@@ -76,7 +76,7 @@ const offlineCache = 64 << 20
 // renewViews has each view made again in a build that it never had: what it holds may be of a later time than the data.
 func renewViews(ctx context.Context, s *stores) error {
 	for _, target := range s.targets() {
-		highest, err := views.HighestBuild(ctx, target)
+		highest, err := viewfeed.HighestBuild(ctx, target)
 		if err != nil {
 			return fmt.Errorf("look at what %s holds: %w", target.View(), err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/service"
-	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // reembedder shows the making of new vectors as jobs of no user.
@@ -25,7 +25,7 @@ func (r reembedder) Jobs(ctx context.Context) ([]service.MaintenanceJob, error) 
 }
 
 // reindexer shows the rebuilding of views as jobs of no user.
-type reindexer struct{ views *views.Reindexer }
+type reindexer struct{ views *viewfeed.Reindexer }
 
 // Reindex implements service.Reindexer.
 func (r reindexer) Reindex(ctx context.Context, named []memory.View) ([]service.MaintenanceJob, error) {
@@ -40,13 +40,13 @@ func (r reindexer) Jobs(ctx context.Context) ([]service.MaintenanceJob, error) {
 }
 
 // verifier shows the comparing of views with the primary store as jobs of no user.
-type verifier struct{ views *views.Verifier }
+type verifier struct{ views *viewfeed.Verifier }
 
 // Verify implements service.Verifier.
 func (v verifier) Verify(ctx context.Context, named []memory.View, mode service.VerifyMode) (service.MaintenanceJob, error) {
-	does := views.VerifyRepair
+	does := viewfeed.VerifyRepair
 	if mode == service.VerifyDryRun {
-		does = views.VerifyDryRun
+		does = viewfeed.VerifyDryRun
 	}
 	j, err := v.views.Verify(ctx, named, does)
 	return verifyJob(j), err
@@ -70,13 +70,13 @@ func reembedJob(j indexing.ReembedJob) service.MaintenanceJob {
 	}
 }
 
-func reindexJob(j views.ReindexJob) service.MaintenanceJob {
+func reindexJob(j viewfeed.ReindexJob) service.MaintenanceJob {
 	return service.MaintenanceJob{
 		Kind: service.MaintenanceReindex, ID: j.ID, State: j.State, Done: j.Done, Total: j.Total, Reason: j.Reason, UpdateTime: j.UpdateTime,
 	}
 }
 
-func verifyJob(j views.VerifyJob) service.MaintenanceJob {
+func verifyJob(j viewfeed.VerifyJob) service.MaintenanceJob {
 	out := service.MaintenanceJob{
 		Kind: service.MaintenanceVerify, ID: j.ID, State: j.State, Done: j.Users, Reason: j.Reason,
 		CreateTime: j.CreateTime, UpdateTime: j.UpdateTime,

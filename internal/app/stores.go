@@ -20,7 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // stores are the primary store and the views that the configuration names.
@@ -173,13 +173,13 @@ func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(co
 }
 
 // targets are the views that are fed.
-func (s *stores) targets() []views.Target {
-	var all []views.Target
+func (s *stores) targets() []viewfeed.Target {
+	var all []viewfeed.Target
 	if s.vectors != nil {
-		all = append(all, views.VectorTarget(s.vectors), views.MessageVectorTarget(s.vectors))
+		all = append(all, viewfeed.VectorTarget(s.vectors), viewfeed.MessageVectorTarget(s.vectors))
 	}
 	if s.texts != nil {
-		all = append(all, views.FactTarget(s.texts), views.TranscriptTarget(s.texts))
+		all = append(all, viewfeed.FactTarget(s.texts), viewfeed.TranscriptTarget(s.texts))
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Fate is what became of an entry at a sink: labels of a metric.
@@ -62,7 +62,7 @@ const (
 // Trail writes entries. It is safe for concurrent use.
 type Trail struct {
 	o        Options
-	loop     *worker.Loop
+	loop     *workloop.Loop
 	refusals refusals
 
 	lines sync.Mutex // one line at a time
@@ -75,9 +75,9 @@ type Trail struct {
 // NewTrail makes a Trail. Run must run for what Note takes to be stored.
 func NewTrail(o Options) *Trail {
 	t := &Trail{o: o}
-	t.loop = worker.NewLoop(worker.LoopOptions{
-		Work: func(ctx context.Context) (time.Duration, error) { return worker.Forever, t.Flush(ctx) },
-		Failed: func(ctx context.Context, f worker.Failure) {
+	t.loop = workloop.NewLoop(workloop.LoopOptions{
+		Work: func(ctx context.Context) (time.Duration, error) { return workloop.Forever, t.Flush(ctx) },
+		Failed: func(ctx context.Context, f workloop.Failure) {
 			o.Log.ErrorContext(ctx, "entries of the audit could not be stored", "error", f.Err, "again", f.Again)
 		},
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // How long what the store said about a key or a tenant is believed. A key that is revoked, or a tenant that is suspended, on one
@@ -115,7 +115,7 @@ const noteEvery = 10 * time.Second
 // Run notes in the store which keys were used, until ctx ends, and then once more.
 func (k *Keys) Run(ctx context.Context) error {
 	note := func(ctx context.Context) error { k.noteUses(ctx); return nil }
-	err := worker.NewPeriodic(noteEvery, note, nil).Run(ctx)
+	err := workloop.NewPeriodic(noteEvery, note, nil).Run(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	k.noteUses(last)

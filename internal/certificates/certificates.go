@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // lookEvery is how long a changed file may go unnoticed.
@@ -97,7 +97,7 @@ func (f Files) config(c contents) (*tls.Config, error) {
 // Run follows the files until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	look := func(ctx context.Context) error { s.look(ctx); return nil }
-	return worker.NewPeriodic(lookEvery, look, nil).Run(ctx)
+	return workloop.NewPeriodic(lookEvery, look, nil).Run(ctx)
 }
 
 // look takes over files that changed and can be used. Of those that cannot be used the log says once what is wrong.

@@ -17,18 +17,18 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Sweeper carries out erasures that have begun. It holds no work of its own: what there is to do follows from what is stored, so no
 // crash can lose an erasure, and whatever is done twice has one effect.
 type Sweeper struct {
 	o      Options
-	loop   *worker.Loop
-	purges *worker.Loop
+	loop   *workloop.Loop
+	purges *workloop.Loop
 
 	leasing sync.Mutex // of lease
-	lease   *worker.Lease
+	lease   *workloop.Lease
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when an erasure was swept in this process
@@ -130,12 +130,12 @@ func NewSweeper(o Options) *Sweeper {
 	}
 	o.Look = cmp.Or(o.Look, 2*time.Second)
 	s := &Sweeper{o: o, changed: make(chan struct{})}
-	s.lease = worker.NewLease(worker.LeaseOptions{
+	s.lease = workloop.NewLease(workloop.LeaseOptions{
 		Store: o.Store, Name: leaseName, Owner: o.Owner, Length: leaseLength, Now: o.Now, Log: o.Log,
 	})
-	s.loop = worker.NewLoop(worker.LoopOptions{
+	s.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: s.work,
-		Failed: func(ctx context.Context, f worker.Failure) {
+		Failed: func(ctx context.Context, f workloop.Failure) {
 			if f.InRow == 1 {
 				o.Log.WarnContext(ctx, "erasures cannot be swept: what they want gone is hidden, and deleted later", "error", f.Err)
 			}
@@ -144,7 +144,7 @@ func NewSweeper(o Options) *Sweeper {
 			o.Log.InfoContext(ctx, "erasures are swept again", "failures", failures)
 		},
 	})
-	s.purges = worker.NewPeriodic(purgeEvery, o.Store.Purge, func(ctx context.Context, f worker.Failure) {
+	s.purges = workloop.NewPeriodic(purgeEvery, o.Store.Purge, func(ctx context.Context, f workloop.Failure) {
 		o.Log.WarnContext(ctx, "bytes of deleted facts and documents cannot be overwritten: it is tried again", "error", f.Err)
 	})
 	return s

@@ -24,7 +24,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
-	"github.com/stratamem/strata/internal/views"
+	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -199,12 +199,12 @@ func (r *rig) sweep() *erasure.Sweeper {
 	r.t.Helper()
 	facts, err := recall.NewFactCache(r.store, 1<<20)
 	r.ok(err)
-	target := views.TranscriptTarget(r.texts)
+	target := viewfeed.TranscriptTarget(r.texts)
 	o := erasure.Options{
 		Store: r.store, Facts: facts, Purged: memory.PurgedWithSweep, Late: r.late, Owner: "test", Meter: r.meter,
 		Log: slog.New(slog.NewTextHandler(r.log, nil)),
 		Views: []erasure.View{{Name: "transcript", Find: func(ctx context.Context, user memory.UserRef, e memory.Erasure) (erasure.Rows, error) {
-			return target.FindErased(ctx, r.store, views.Erased{Erasure: e, User: user})
+			return target.FindErased(ctx, r.store, viewfeed.Erased{Erasure: e, User: user})
 		}}},
 	}
 	s := erasure.NewSweeper(o)

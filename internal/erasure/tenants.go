@@ -11,14 +11,14 @@ import (
 	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Tenants carries out the erasures of whole tenants: it has every user erased, waits until that is swept, and has the tenant's keys and
 // settings deleted. It holds no work of its own, and what several servers do at once has one effect.
 type Tenants struct {
 	o    TenantsOptions
-	loop *worker.Loop
+	loop *workloop.Loop
 }
 
 // TenantStore is the part of the primary store that Tenants work on.
@@ -49,9 +49,9 @@ const (
 // NewTenants makes Tenants.
 func NewTenants(o TenantsOptions) *Tenants {
 	t := &Tenants{o: o}
-	t.loop = worker.NewLoop(worker.LoopOptions{
+	t.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: t.work, Backoff: backoff.Exponential{First: time.Second, Last: time.Minute},
-		Failed: func(ctx context.Context, f worker.Failure) {
+		Failed: func(ctx context.Context, f workloop.Failure) {
 			o.Log.WarnContext(ctx, "a tenant could not be erased and is tried again", "again_in", f.Again, "error", f.Err)
 		},
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Runner summarises sessions and extracts facts in the background. It holds no work of its own: what there is to do
@@ -29,7 +29,7 @@ type Runner struct {
 	mu    sync.Mutex
 	queue *queue
 
-	loop    *worker.Loop
+	loop    *workloop.Loop
 	running safegroup.Group
 
 	progress progress
@@ -111,9 +111,9 @@ func NewRunner(o RunnerOptions) *Runner {
 	j := &journal{o: o, log: o.Log}
 	j.models = newModels(j.now)
 	r := &Runner{o: o, journal: j, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()}}
-	r.loop = worker.NewLoop(worker.LoopOptions{
+	r.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Sweep,
-		Failed: func(ctx context.Context, f worker.Failure) { r.journal.logError(ctx, "look for work", f.Err) },
+		Failed: func(ctx context.Context, f workloop.Failure) { r.journal.logError(ctx, "look for work", f.Err) },
 	})
 	return r
 }
@@ -270,7 +270,7 @@ func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 		})
 	}
 	if next.IsZero() {
-		return worker.Forever, nil
+		return workloop.Forever, nil
 	}
 	return next.Sub(r.journal.now()), nil
 }
@@ -310,7 +310,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	ctx = limits.ForTenant(ctx, t.Tenant)
 	r.meet(ctx, t.Tenant)
-	rests := worker.NewRests(r.o.Busy)
+	rests := workloop.NewRests(r.o.Busy)
 	rests.Begin()
 	var out outcome
 	err := safegroup.Contain(func() (err error) {

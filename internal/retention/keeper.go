@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Store is the part of the primary store that a Keeper reads.
@@ -55,8 +55,8 @@ type Options struct {
 // due is found by what is stored.
 type Keeper struct {
 	o     Options
-	loop  *worker.Loop
-	lease *worker.Lease // belongs to Run alone
+	loop  *workloop.Loop
+	lease *workloop.Lease // belongs to Run alone
 }
 
 const (
@@ -78,13 +78,13 @@ const (
 func NewKeeper(o Options) *Keeper {
 	o.Every = cmp.Or(o.Every, time.Hour)
 	k := &Keeper{o: o}
-	k.lease = worker.NewLease(worker.LeaseOptions{
+	k.lease = workloop.NewLease(workloop.LeaseOptions{
 		Store: o.Store, Name: leaseName, Owner: o.Owner, Length: leaseLength, Now: o.Now, Log: o.Log,
 	})
-	k.loop = worker.NewLoop(worker.LoopOptions{
+	k.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work:    k.work,
 		Backoff: backoff.Exponential{First: firstPause, Last: lastPause},
-		Failed: func(ctx context.Context, f worker.Failure) {
+		Failed: func(ctx context.Context, f workloop.Failure) {
 			if f.InRow == 1 {
 				o.Log.WarnContext(ctx, "what is due cannot be erased: it is tried again", "error", f.Err)
 			}

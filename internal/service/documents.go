@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Documents keeps documents by namespace. Its methods may be called concurrently.
@@ -218,7 +218,7 @@ const (
 
 // Run deletes documents that have expired, until ctx ends; it returns nil then. Nobody sees them before they are deleted either.
 func (s *Documents) Run(ctx context.Context) error {
-	return worker.NewPeriodic(expireEvery, s.expire, func(ctx context.Context, f worker.Failure) {
+	return workloop.NewPeriodic(expireEvery, s.expire, func(ctx context.Context, f workloop.Failure) {
 		s.log.WarnContext(ctx, "delete expired documents: it is tried again", "error", f.Err)
 	}).Run(ctx)
 }

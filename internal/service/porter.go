@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Porter exports and imports users. Its methods may be called concurrently.
@@ -301,7 +301,7 @@ func (s *Porter) abandon(ctx context.Context, scope memory.ScopeKey) {
 
 // Run removes imports that their servers did not come to end, or ends them where all had come, until ctx ends; it returns nil then.
 func (s *Porter) Run(ctx context.Context) error {
-	return worker.NewPeriodic(sweepEvery, s.sweep, func(ctx context.Context, f worker.Failure) {
+	return workloop.NewPeriodic(sweepEvery, s.sweep, func(ctx context.Context, f workloop.Failure) {
 		s.log.WarnContext(ctx, "remove abandoned imports", "error", f.Err)
 	}).Run(ctx)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Embeddings keeps the vectors of facts and messages: it embeds what has none yet, and makes a new version of all of them
@@ -30,13 +30,13 @@ type Embeddings struct {
 	builtin func(model string) bool
 	now     func() time.Time
 	log     *slog.Logger
-	loop    *worker.Loop
+	loop    *workloop.Loop
 	sweep   time.Duration // how often it looks unasked
 
 	shared  bool // other processes share the store
 	parking parking
-	lease   *worker.Lease // belongs to Run alone
-	batch   batch         // how many texts the endpoint manages; belongs to Run alone
+	lease   *workloop.Lease // belongs to Run alone
+	batch   batch           // how many texts the endpoint manages; belongs to Run alone
 
 	beginning sync.Mutex // held by the one call of Reembed that may begin a version, and while versions are read again
 
@@ -95,10 +95,10 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 		e.sweep = sharedSweep
 	}
 	e.parking = parking{o.Store, o.Owner, o.Now}
-	e.lease = worker.NewLease(worker.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
-	e.loop = worker.NewLoop(worker.LoopOptions{
+	e.lease = workloop.NewLease(workloop.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
+	e.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: e.work, Backoff: backoff.Exponential{First: firstEmbedPause, Last: lastEmbedPause},
-		Failed: func(ctx context.Context, f worker.Failure) {
+		Failed: func(ctx context.Context, f workloop.Failure) {
 			e.log.WarnContext(ctx, "embed facts", "error", f.Err, "again_in", f.Again)
 		},
 	})

@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Indexer writes recorded messages into their users' search indexes and merges the segments.
@@ -30,8 +30,8 @@ type Indexer struct {
 	log        *slog.Logger
 	failpoints func(point string)
 	now        func() time.Time
-	loop       *worker.Loop
-	queue      *worker.Queue[memory.UserRef]
+	loop       *workloop.Loop
+	queue      *workloop.Queue[memory.UserRef]
 	busy       func() bool
 
 	indexing chan struct{} // holds one value while Index runs
@@ -102,11 +102,11 @@ func NewIndexer(o IndexerOptions) *Indexer {
 	x := &Indexer{
 		now: o.Now, busy: o.Busy, store: o.Store, turns: Contained{o.Turns, o.Log}, log: o.Log, failpoints: o.Failpoints,
 		parking: parking{o.Store, o.Owner, o.Now},
-		queue:   worker.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
+		queue:   workloop.NewQueue[memory.UserRef](0), broken: map[memory.UserRef]bool{}, indexing: make(chan struct{}, 1),
 	}
-	x.loop = worker.NewLoop(worker.LoopOptions{
+	x.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: x.drain, Look: x.sweepStore, LookEvery: o.Sweep, Gather: o.Delay,
-		Failed: func(ctx context.Context, f worker.Failure) { x.logError(ctx, "look for turns to index", f.Err) },
+		Failed: func(ctx context.Context, f workloop.Failure) { x.logError(ctx, "look for turns to index", f.Err) },
 	})
 	return x
 }
@@ -142,11 +142,11 @@ func (x *Indexer) sweepStore(ctx context.Context) error {
 // drain serves the users who wait, in the order of their nudges, one batch each: a user with a long backlog goes to
 // the end again, so that others do not starve. Such a backlog need not gather.
 func (x *Indexer) drain(ctx context.Context) (time.Duration, error) {
-	rest := worker.Forever
+	rest := workloop.Forever
 	users := x.queue.Take(math.MaxInt)
 	for i := 0; i < len(users) && ctx.Err() == nil; i++ {
 		user := users[i]
-		rests := worker.NewRests(x.busy)
+		rests := workloop.NewRests(x.busy)
 		rests.Begin()
 		var more bool
 		failed := safegroup.Contain(func() (err error) {
@@ -190,10 +190,10 @@ func (x *Indexer) Settle(ctx context.Context) error {
 // Index writes one segment of the user's pending turns and merges when segments have become many. It reports whether
 // turns are left. One call runs at a time.
 func (x *Indexer) Index(ctx context.Context, user memory.UserRef) (more bool, err error) {
-	return x.index(ctx, user, worker.NewRests(nil))
+	return x.index(ctx, user, workloop.NewRests(nil))
 }
 
-func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *worker.Rests) (more bool, err error) {
+func (x *Indexer) index(ctx context.Context, user memory.UserRef, rests *workloop.Rests) (more bool, err error) {
 	done, err := x.alone(ctx)
 	if err != nil {
 		return false, err
@@ -286,7 +286,7 @@ func (x *Indexer) indexWith(ctx context.Context, user memory.UserRef, given *giv
 		return false, nil
 	}
 	slices.SortFunc(turns, func(a, b store.Turn) int { return cmp.Compare(a.TurnNo, b.TurnNo) })
-	all, err := x.documents(ctx, turns, worker.NewRests(x.busy))
+	all, err := x.documents(ctx, turns, workloop.NewRests(x.busy))
 	if err != nil {
 		return false, err
 	}
@@ -443,7 +443,7 @@ func (x *Indexer) segment(
 	ctx context.Context,
 	user memory.UserRef,
 	turns []store.Turn,
-	rests *worker.Rests,
+	rests *workloop.Rests,
 ) (store.SegmentWrite, []memory.Place, error) {
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID}
 	all, err := x.documents(ctx, turns, rests)
@@ -457,7 +457,7 @@ func (x *Indexer) segment(
 }
 
 // documents makes those of the turns' recallable messages.
-func (x *Indexer) documents(ctx context.Context, turns []store.Turn, rests *worker.Rests) (documents, error) {
+func (x *Indexer) documents(ctx context.Context, turns []store.Turn, rests *workloop.Rests) (documents, error) {
 	var messages []memory.PlacedMessage
 	for _, t := range turns {
 		for _, m := range t.Messages {
@@ -484,7 +484,7 @@ func fill(w *store.SegmentWrite, turns []store.Turn, docs []rank.Doc) {
 }
 
 // analyze makes the documents of messages, a few messages at a time.
-func (x *Indexer) analyze(ctx context.Context, messages []memory.PlacedMessage, rests *worker.Rests) (all documents, err error) {
+func (x *Indexer) analyze(ctx context.Context, messages []memory.PlacedMessage, rests *workloop.Rests) (all documents, err error) {
 	for len(messages) > 0 {
 		n := pieceOf(messages)
 		some, err := x.turns.documents(ctx, messages[:n])

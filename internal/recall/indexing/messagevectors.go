@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/worker"
+	"github.com/stratamem/strata/internal/workloop"
 )
 
 // EmbeddingStore is the part of the primary store that Embeddings keep: vectors of facts, and of messages in the segments of their
@@ -139,7 +139,7 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 		return err
 	}
 	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), worker.ReleaseTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workloop.ReleaseTimeout)
 		defer cancel()
 		return errors.Join(err, e.storePart(ctx, s))
 	}

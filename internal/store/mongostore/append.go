@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 const (
@@ -430,11 +430,11 @@ func (b *batch) knownRequests(ctx context.Context, requests [][]byte) error {
 		return err
 	}
 	for _, t := range turns {
-		first, err := plan.DecodeResult([]byte(t.Result))
+		first, err := writeplan.DecodeResult([]byte(t.Result))
 		if err != nil {
 			return err
 		}
-		b.seen.requests[memory.KeyedHash(t.Request)] = plan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: first}
+		b.seen.requests[memory.KeyedHash(t.Request)] = writeplan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: first}
 	}
 	return nil
 }

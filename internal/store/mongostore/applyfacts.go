@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // maxApplying is how many bytes one write to the facts may take in the user's document, of which MongoDB takes 16 MiB.
@@ -64,12 +64,12 @@ func (s *factStore) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, e
 
 // planned works out what the write does, against what is stored at its Base. It reports when nothing is left to do of its job.
 func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (doc applyingDoc, done bool, err error) {
-	var stored map[string]plan.StoredFact
+	var stored map[string]writeplan.StoredFact
 	var versions []int
 	g, reading := safegroup.WithContext(ctx)
 	g.Go(func() (err error) { stored, err = s.storedFacts(reading, u.Scope, w); return err })
 	g.Go(func() (err error) { versions, err = s.embeddingVersions(reading); return err })
-	if plan.JobOf(w) != "" {
+	if writeplan.JobOf(w) != "" {
 		done, err = s.journal.isDone(ctx, u.Scope, w)
 	}
 	reads := s.failed("read facts to change", g.Wait())
@@ -83,7 +83,7 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 		return doc, false, store.Contention("the user's facts changed")
 	}
 	change := w.Base + 1
-	facts, err := plan.Apply(w, u.hashKey(), change, stored)
+	facts, err := writeplan.Apply(w, u.hashKey(), change, stored)
 	if err != nil {
 		return doc, false, err
 	}
@@ -96,7 +96,7 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 }
 
 // add puts what was decided into the document.
-func (d *applyingDoc) add(scope memory.ScopeKey, w store.FactWrite, facts plan.Facts) {
+func (d *applyingDoc) add(scope memory.ScopeKey, w store.FactWrite, facts writeplan.Facts) {
 	for _, r := range facts.Revisions {
 		state := stateOf(r.Fact)
 		d.Revisions = append(d.Revisions, revisionDoc{
@@ -166,21 +166,21 @@ func (s *core) forbid(ctx context.Context, scope memory.ScopeKey, extract *memor
 // factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, error) {
 	u, err := s.appliedUser(ctx, w.User)
-	if memory.IsGone(err) && plan.CreatesUser(w) {
+	if memory.IsGone(err) && writeplan.CreatesUser(w) {
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
 	if err == nil {
-		err = plan.OfLife(w, u.Scope)
+		err = writeplan.OfLife(w, u.Scope)
 	}
 	return u, err
 }
 
 // storedFacts reads what the plan needs to know of the facts that the write is about.
-func (s *factStore) storedFacts(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]plan.StoredFact, error) {
-	docs, err := s.factsByID(ctx, scope, plan.FactsOf(w))
-	stored := make(map[string]plan.StoredFact, len(docs))
+func (s *factStore) storedFacts(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (map[string]writeplan.StoredFact, error) {
+	docs, err := s.factsByID(ctx, scope, writeplan.FactsOf(w))
+	stored := make(map[string]writeplan.StoredFact, len(docs))
 	for id, d := range docs {
-		stored[id] = plan.StoredFact{Revision: d.State.Revision, LastUsed: fromOptional(d.State.LastUsed), Text: d.State.Text}
+		stored[id] = writeplan.StoredFact{Revision: d.State.Revision, LastUsed: fromOptional(d.State.LastUsed), Text: d.State.Text}
 	}
 	return stored, err
 }

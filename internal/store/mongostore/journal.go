@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // slotDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
@@ -335,11 +335,11 @@ func (s *journal) finishJob(ctx context.Context, scope memory.ScopeKey, jobID st
 
 // isDone reports whether nothing is left to do of the write's job; JOB_NOT_FOUND when there is none.
 func (s *journal) isDone(ctx context.Context, scope memory.ScopeKey, w store.FactWrite) (bool, error) {
-	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: plan.JobOf(w)})
+	d, err := s.findJob(ctx, scope, store.JobRef{User: w.User, ID: writeplan.JobOf(w)})
 	if err != nil {
 		return false, err
 	}
-	return plan.IsDone(w, d.job())
+	return writeplan.IsDone(w, d.job())
 }
 
 // revertJob keeps that the effects of the job were taken back; doing it again is harmless.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // maxTurnBytes is the largest turn that fits into a document, which MongoDB limits to 16 MiB.
@@ -21,12 +21,12 @@ type knownSession struct {
 	head
 	bodies   map[memory.KeyedHash]memory.KeyedHash // of known message ids
 	uses     map[string]int                        // of message ids that were free again: see heldID
-	requests map[memory.KeyedHash]plan.Recorded
+	requests map[memory.KeyedHash]writeplan.Recorded
 }
 
 func newKnownSession(h head) *knownSession {
 	return &knownSession{
-		head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, uses: map[string]int{}, requests: map[memory.KeyedHash]plan.Recorded{},
+		head: h, bodies: map[memory.KeyedHash]memory.KeyedHash{}, uses: map[string]int{}, requests: map[memory.KeyedHash]writeplan.Recorded{},
 	}
 }
 
@@ -67,13 +67,13 @@ func (l *knownSession) apply(st *step) {
 		l.bodies[memory.KeyedHash(id)] = memory.KeyedHash(t.Messages[i].BodyHash)
 	}
 	if t.Request != nil {
-		l.requests[memory.KeyedHash(t.Request)] = plan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: st.result}
+		l.requests[memory.KeyedHash(t.Request)] = writeplan.Recorded{Digest: memory.KeyedHash(t.RequestDigest), Result: st.result}
 	}
 }
 
 func (l *knownSession) step(c *call) step {
 	p, ids := &c.p, newIDs(l)
-	t, err := plan.Append(l.planned(), p, l.recorded(p), ids.claim)
+	t, err := writeplan.Append(l.planned(), p, l.recorded(p), ids.claim)
 	if err != nil || t.No == 0 {
 		return step{call: c, result: t.Result, err: err}
 	}
@@ -86,19 +86,19 @@ func (l *knownSession) step(c *call) step {
 }
 
 // planned is what a plan needs to know of the session.
-func (l *knownSession) planned() plan.Session {
-	return plan.Session{
+func (l *knownSession) planned() writeplan.Session {
+	return writeplan.Session{
 		HashKey: l.hashKey, LastTurn: l.lastTurn, LastSeq: l.lastSeq, Steps: l.steps,
 		State: jsonOf(l.state), StateRevision: l.stateRevision, UpdateTime: l.updateTime,
 	}
 }
 
 // recorded is the stored turn that has the call's request id; nil for none.
-func (l *knownSession) recorded(p *store.AppendParams) *plan.Recorded {
+func (l *knownSession) recorded(p *store.AppendParams) *writeplan.Recorded {
 	if p.RequestID == "" {
 		return nil
 	}
-	if first, known := l.requests[plan.Request(l.hashKey, p.RequestID)]; known {
+	if first, known := l.requests[writeplan.Request(l.hashKey, p.RequestID)]; known {
 		return &first
 	}
 	return nil
@@ -115,7 +115,7 @@ func newIDs(l *knownSession) *newMessageIDs {
 	return &newMessageIDs{known: l, bodies: map[memory.KeyedHash]memory.KeyedHash{}}
 }
 
-// claim is a plan.Claim.
+// claim is a writeplan.Claim.
 func (n *newMessageIDs) claim(m *store.NewMessage, _ int64, body memory.KeyedHash) (*memory.KeyedHash, error) {
 	id := memory.KeyedHash(idHash(n.known.hashKey, m.ID, n.known.uses[m.ID]))
 	for _, bodies := range []map[memory.KeyedHash]memory.KeyedHash{n.bodies, n.known.bodies} {
@@ -129,7 +129,7 @@ func (n *newMessageIDs) claim(m *store.NewMessage, _ int64, body memory.KeyedHas
 }
 
 // encode is the document of a turn, but for the ids of its messages.
-func (l *knownSession) encode(t *plan.Turn, p *store.AppendParams) (turnDoc, error) {
+func (l *knownSession) encode(t *writeplan.Turn, p *store.AppendParams) (turnDoc, error) {
 	d := turnDoc{
 		ID: turnID(l.key, t.No), Scope: l.scope, Session: l.key, Turn: t.No, FirstSeq: t.FirstSeq, LastSeq: t.LastSeq, N: t.N(),
 		Recallable: t.Recallable, RecordTime: t.RecordTime, LastMessage: t.LastMessage, Patch: string(p.StatePatch),
@@ -149,7 +149,7 @@ func (l *knownSession) encode(t *plan.Turn, p *store.AppendParams) (turnDoc, err
 	return d, nil
 }
 
-func (t *turnDoc) add(key memory.HashKey, m plan.NewMessage, at time.Time) error {
+func (t *turnDoc) add(key memory.HashKey, m writeplan.NewMessage, at time.Time) error {
 	stored := m.Message
 	stored.Seq, stored.TurnNo, stored.RecordTime = m.Seq, t.Turn, at
 	doc, err := encodeMessage(key, stored, m.BodyDigest)

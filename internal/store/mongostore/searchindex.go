@@ -11,7 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // SearchIndex implements store.SearchIndex. The pending turns are read between two looks at the manifest: as long as that stays
@@ -327,8 +327,8 @@ func (s *searchIndex) stage(ctx context.Context, p store.SegmentWrite) (m manife
 	if err != nil {
 		return m, 0, false, err
 	}
-	hash := plan.SegmentHash(p)
-	does, err := plan.PutSegment(p, plan.FoundForSegment{Replaced: m.count(p.Replaces), Pending: len(pending), Same: m.same(hash)})
+	hash := writeplan.SegmentHash(p)
+	does, err := writeplan.PutSegment(p, writeplan.FoundForSegment{Replaced: m.count(p.Replaces), Pending: len(pending), Same: m.same(hash)})
 	if err != nil || does.Before != 0 {
 		return m, does.Before, true, err
 	}

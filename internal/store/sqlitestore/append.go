@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 const pendingSearchIndex = 1 // bit of turns.pending
@@ -24,7 +24,7 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 
 // head is what Append needs to know of a session, and changes.
 type head struct {
-	plan.Session
+	writeplan.Session
 	uid, sid     int64
 	scope        memory.ScopeKey
 	pendingSince int64 // 0 when no turn is pending
@@ -57,23 +57,23 @@ func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.Ap
 	return res, nil
 }
 
-func (a *turnWriter) run() (plan.Turn, error) {
+func (a *turnWriter) run() (writeplan.Turn, error) {
 	if err := a.findUser(); err != nil {
-		return plan.Turn{}, err
+		return writeplan.Turn{}, err
 	}
 	if err := a.findSession(); err != nil {
-		return plan.Turn{}, err
+		return writeplan.Turn{}, err
 	}
 	first, err := a.recorded()
 	if err != nil {
-		return plan.Turn{}, err
+		return writeplan.Turn{}, err
 	}
 	if first == nil && len(a.p.StatePatch) > 0 {
 		if err := a.findState(); err != nil {
-			return plan.Turn{}, err
+			return writeplan.Turn{}, err
 		}
 	}
-	t, err := plan.Append(a.head.Session, &a.p, first, a.claim)
+	t, err := writeplan.Append(a.head.Session, &a.p, first, a.claim)
 	if err != nil || t.No == 0 {
 		return t, err
 	}
@@ -125,15 +125,15 @@ func (a *turnWriter) findSession() error {
 }
 
 // recorded is the stored turn that has the call's request id; nil for none.
-func (a *turnWriter) recorded() (first *plan.Recorded, err error) {
+func (a *turnWriter) recorded() (first *writeplan.Recorded, err error) {
 	if a.p.RequestID == "" {
 		return nil, nil
 	}
-	hash := plan.Request(a.head.HashKey, a.p.RequestID)
+	hash := writeplan.Request(a.head.HashKey, a.p.RequestID)
 	_, err = a.c.first(`SELECT request_digest, result FROM turns WHERE sid = ? AND request_hash = ? AND request_hash IS NOT NULL`,
 		func(r row) error {
-			result, err := plan.DecodeResult(r.json(1))
-			first = &plan.Recorded{Result: result}
+			result, err := writeplan.DecodeResult(r.json(1))
+			first = &writeplan.Recorded{Result: result}
 			copy(first.Digest[:], r.blob(0))
 			return err
 		}, a.head.sid, hash[:])
@@ -148,7 +148,7 @@ func (a *turnWriter) findState() error {
 	return err
 }
 
-// claim is a plan.Claim. The insert looks for the id, so that a new one costs one statement.
+// claim is a writeplan.Claim. The insert looks for the id, so that a new one costs one statement.
 func (a *turnWriter) claim(m *store.NewMessage, seq int64, body memory.KeyedHash) (known *memory.KeyedHash, err error) {
 	id := a.head.HashKey.Keyed(memory.IDDigest(m.ID))
 	added, _, err := a.c.exec(`INSERT INTO message_ids (sid, id_hash, seq, body_hash) VALUES (?, ?, ?, ?)
@@ -165,7 +165,7 @@ func (a *turnWriter) claim(m *store.NewMessage, seq int64, body memory.KeyedHash
 }
 
 // write stores the turn with its messages, and the heads of its session and user.
-func (a *turnWriter) write(t *plan.Turn) error {
+func (a *turnWriter) write(t *writeplan.Turn) error {
 	at := found{uid: a.head.uid, sid: a.head.sid, hashKey: a.head.HashKey}
 	for _, m := range t.Messages {
 		stored := m.Message
@@ -240,14 +240,14 @@ func insertCalls(c *conn, at found, m memory.Message) error {
 	return nil
 }
 
-func (a *turnWriter) insertTurn(t *plan.Turn) error {
+func (a *turnWriter) insertTurn(t *writeplan.Turn) error {
 	pending := 0
 	if len(t.Messages) > 0 {
 		pending = pendingSearchIndex
 	}
 	var request, digest, result any
 	if a.p.RequestID != "" {
-		hash := plan.Request(a.head.HashKey, a.p.RequestID)
+		hash := writeplan.Request(a.head.HashKey, a.p.RequestID)
 		request, digest, result = hash[:], t.RequestDigest[:], t.EncodedResult
 	}
 	return a.c.run(`INSERT INTO turns (key, sid, uid, first_seq, n, recallable, record_time, pending,
@@ -256,7 +256,7 @@ func (a *turnWriter) insertTurn(t *plan.Turn) error {
 		request, digest, result, orNull(a.p.StatePatch))
 }
 
-func (a *turnWriter) updateHeads(t *plan.Turn) error {
+func (a *turnWriter) updateHeads(t *writeplan.Turn) error {
 	h := a.head
 	if err := a.updateSession(t); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (a *turnWriter) updateHeads(t *plan.Turn) error {
 }
 
 // updateSession names look_at and feed_at only where they change: a column that is named has its index rewritten.
-func (a *turnWriter) updateSession(t *plan.Turn) error {
+func (a *turnWriter) updateSession(t *writeplan.Turn) error {
 	h, n := a.head, len(t.Messages)
 	if n > 0 && h.feedAt == 0 {
 		if err := a.c.run(`UPDATE sessions SET feed_at = ? WHERE sid = ?`, a.now, h.sid); err != nil {

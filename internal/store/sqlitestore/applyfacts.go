@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // ApplyFacts implements store.Facts.
@@ -29,11 +29,11 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 		return 0, err
 	}
 	var job storedJob
-	if id := plan.JobOf(w); id != "" {
+	if id := writeplan.JobOf(w); id != "" {
 		if job, err = findJob(c, uid, store.JobRef{User: w.User, ID: id}); err != nil {
 			return 0, err
 		}
-		if done, err := plan.IsDone(w, job.Job); done || err != nil {
+		if done, err := writeplan.IsDone(w, job.Job); done || err != nil {
 			return user.FactRevision, err
 		}
 	}
@@ -45,7 +45,7 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 		return 0, err
 	}
 	if job.key != 0 {
-		if _, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) { return plan.FinishedJob(w, job) }); err != nil {
+		if _, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) { return writeplan.FinishedJob(w, job) }); err != nil {
 			return 0, err
 		}
 	}
@@ -58,11 +58,11 @@ func (s *factStore) applyFacts(c *conn, w store.FactWrite) (int64, error) {
 // factOwner finds the user in the life that the write is for.
 func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, error) {
 	user, uid, err := readUser(c, w.User)
-	if memory.IsGone(err) && plan.CreatesUser(w) {
+	if memory.IsGone(err) && writeplan.CreatesUser(w) {
 		return s.createUser(c, w.User, w.Time)
 	}
 	if err == nil {
-		err = plan.OfLife(w, user.Scope)
+		err = writeplan.OfLife(w, user.Scope)
 	}
 	return user, uid, err
 }
@@ -94,7 +94,7 @@ func (a *applying) run(key memory.HashKey) (err error) {
 	if err != nil {
 		return err
 	}
-	facts, err := plan.Apply(a.w, key, a.change, stored)
+	facts, err := writeplan.Apply(a.w, key, a.change, stored)
 	if err != nil {
 		return err
 	}
@@ -122,16 +122,16 @@ func (a *applying) run(key memory.HashKey) (err error) {
 }
 
 // find reads what the plan needs to know of the facts that the write is about.
-func (a *applying) find() (map[string]plan.StoredFact, error) {
-	stored := map[string]plan.StoredFact{}
+func (a *applying) find() (map[string]writeplan.StoredFact, error) {
+	stored := map[string]writeplan.StoredFact{}
 	a.keys = map[string]int64{}
-	for _, id := range plan.FactsOf(a.w) {
+	for _, id := range writeplan.FactsOf(a.w) {
 		was, err := findFact(a.c, a.uid, id)
 		if err != nil {
 			return nil, err
 		}
 		if was.key != 0 {
-			stored[id] = plan.StoredFact{Revision: was.revision, LastUsed: was.lastUsed, Text: was.text}
+			stored[id] = writeplan.StoredFact{Revision: was.revision, LastUsed: was.lastUsed, Text: was.text}
 			a.keys[id] = was.key
 		}
 	}
@@ -154,7 +154,7 @@ func findFact(c *conn, uid int64, id string) (was storedFact, err error) {
 }
 
 // put stores the revisions, the last of each fact as what it is now.
-func (a *applying) put(facts plan.Facts) error {
+func (a *applying) put(facts writeplan.Facts) error {
 	for _, r := range facts.Revisions {
 		key, stored := a.keys[r.Fact.ID]
 		if !stored {
@@ -233,7 +233,7 @@ func (a *applying) unembed(key int64) error {
 }
 
 // forget deletes what is stored of the fact, and keeps that it is gone.
-func (a *applying) forget(f plan.Forgotten) error {
+func (a *applying) forget(f writeplan.Forgotten) error {
 	if key, stored := a.keys[f.FactID]; stored {
 		if err := a.drop(key); err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/plan"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // SearchIndex implements store.SearchIndex.
@@ -132,7 +132,7 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 
 // PutSegment implements store.SearchIndex.
 func (s *searchIndex) PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error) {
-	hash := plan.SegmentHash(p) // before the writer is held
+	hash := writeplan.SegmentHash(p) // before the writer is held
 	err = s.write(ctx, "put segment", func(c *conn) (err error) {
 		no, err = putSegment(c, p, hash)
 		return err
@@ -148,7 +148,7 @@ func putSegment(c *conn, p store.SegmentWrite, hash memory.KeyedHash) (int64, er
 	if err != nil {
 		return 0, err
 	}
-	found := plan.FoundForSegment{}
+	found := writeplan.FoundForSegment{}
 	for _, old := range p.Replaces {
 		n, _, err := c.exec(`DELETE FROM segments WHERE no = ? AND uid = ?`, old, at.uid)
 		if err != nil {
@@ -164,7 +164,7 @@ func putSegment(c *conn, p store.SegmentWrite, hash memory.KeyedHash) (int64, er
 			return 0, err
 		}
 	}
-	does, err := plan.PutSegment(p, found)
+	does, err := writeplan.PutSegment(p, found)
 	if err != nil || does.Before != 0 {
 		return does.Before, err
 	}

@@ -1,5 +1,0 @@
-package plan
-
-import "time"
-
-func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -1,0 +1,5 @@
+package writeplan
+
+import "time"
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
