@@ -39,7 +39,7 @@ func NewTrend(measured func() ([]Measure, error), now func() time.Time) *Trend {
 	return &Trend{measured: measured, now: now}
 }
 
-// Note notes what was counted so far, and returns how long to rest before the next note: the work of a worker.Loop.
+// Note notes what was counted so far, and returns how long to rest before the next note: the work of a workloop.Loop.
 func (t *Trend) Note(context.Context) (rest time.Duration, err error) {
 	measured, err := t.measured()
 	if err != nil {
