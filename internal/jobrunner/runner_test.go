@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -677,12 +678,28 @@ func (b *brokenFacts) ApplyFacts(ctx context.Context, w store.FactWrite) (int64,
 // dyingAtDeferral is the store of a process that dies after a deferral of a user, with the writes that come before it.
 type dyingAtDeferral struct {
 	*sqlitestore.Store
+	mu     sync.Mutex
 	before func() // what another process writes just before that deferral; nil for one that does not die
 	left   int    // deferrals before it
 	dead   bool
 }
 
+// dieAfter has the process die after so many more deferrals and one; nil for before has it live.
+func (d *dyingAtDeferral) dieAfter(left int, before func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left, d.before, d.dead = left, before, false
+}
+
+func (d *dyingAtDeferral) isDead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
+}
+
 func (d *dyingAtDeferral) DeferPeriods(ctx context.Context, deferral store.PeriodsDeferral) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	dies := d.before != nil && d.left == 0
 	if d.left--; dies {
 		d.before()
@@ -693,7 +710,7 @@ func (d *dyingAtDeferral) DeferPeriods(ctx context.Context, deferral store.Perio
 }
 
 func (d *dyingAtDeferral) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
-	if d.dead {
+	if d.isDead() {
 		return memory.User{}, errors.New("scripted")
 	}
 	return d.Store.User(ctx, ref)
@@ -865,13 +882,12 @@ func TestPeriodsAreMadeAnew(t *testing.T) {
 			r.late(ada.Session("two"), "We sailed to the second island.", sunday)
 			pass(2 * time.Hour)
 			r.late(ada.Session("one"), "We sailed to the first island.", sunday.AddDate(0, 0, -2))
-			dying.left = n
-			dying.before = func() { setTimezone(r, "Asia/Seoul") }
+			dying.dieAfter(n, func() { setTimezone(r, "Asia/Seoul") })
 			pass(2 * time.Hour)
-			if !dying.dead {
+			if !dying.isDead() {
 				t.Fatal("the process did not die")
 			}
-			*dying = dyingAtDeferral{Store: r.store}
+			dying.dieAfter(0, nil)
 			r.restart()
 			pass(2 * time.Hour)
 			if got := names(r); !slices.Equal(got, []string{"1999-W46 g1 1", "1999-W45 g3 1"}) {

@@ -27,14 +27,14 @@ type Connection struct {
 
 // Server makes servers of connections. Its methods may be called concurrently.
 type Server struct {
-	version string
-	schemas *mcp.SchemaCache
-	results resultSchemas
+	version   string
+	schemas   *mcp.SchemaCache
+	described toolSchemas
 }
 
 // New makes a Server. Clients see the version of the program.
 func New(version string) *Server {
-	return &Server{version: version, schemas: mcp.NewSchemaCache(), results: newResultSchemas()}
+	return &Server{version: version, schemas: mcp.NewSchemaCache(), described: newToolSchemas()}
 }
 
 // instructions are what a client may show its model about the server.
@@ -53,7 +53,7 @@ func (s *Server) ForConnection(c Connection, api grpc.ClientConnInterface) *mcp.
 		SchemaCache:  s.schemas,
 	})
 	t := tools{
-		Connection: c, results: s.results,
+		Connection: c, described: s.described,
 		memory: memoryv1.NewMemoryServiceClient(api), facts: memoryv1.NewFactServiceClient(api), work: memoryv1.NewWorkServiceClient(api),
 	}
 	t.addReading(server)
@@ -66,15 +66,15 @@ func (s *Server) ForConnection(c Connection, api grpc.ClientConnInterface) *mcp.
 // tools are the tools of a connection.
 type tools struct {
 	Connection
-	results resultSchemas
-	memory  memoryv1.MemoryServiceClient
-	facts   memoryv1.FactServiceClient
-	work    memoryv1.WorkServiceClient
+	described toolSchemas
+	memory    memoryv1.MemoryServiceClient
+	facts     memoryv1.FactServiceClient
+	work      memoryv1.WorkServiceClient
 }
 
 // addTool adds a tool whose errors are those of the API in words that a model can act on.
-func addTool[In, Out any](s *mcp.Server, results resultSchemas, t *mcp.Tool, call func(context.Context, In) (Out, error)) {
-	mcp.AddTool(s, describe[Out](results, t), func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+func addTool[In, Out any](s *mcp.Server, described toolSchemas, t *mcp.Tool, call func(context.Context, In) (Out, error)) {
+	mcp.AddTool(s, describe[In, Out](described, t), func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := call(ctx, in)
 		if err != nil {
 			return nil, out, readable(t.Name, err)

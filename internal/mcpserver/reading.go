@@ -95,13 +95,13 @@ const defaultBudget = 2000
 
 // addReading adds the tools that change nothing.
 func (t tools) addReading(s *mcp.Server) {
-	mcp.AddTool(s, describe[contextOut](t.results, reading("get_context", "Context for the next reply",
+	mcp.AddTool(s, describe[getContextIn, contextOut](t.described, reading("get_context", "Context for the next reply",
 		"Returns what is known that matters for the next reply, within a budget: facts about the person, summaries of earlier conversations "+
 			"and the old lines that answer the query. Call it once before a reply that depends on memory.")), t.getContext)
-	addTool(s, t.results, reading("search_memories", "Search memories",
+	addTool(s, t.described, reading("search_memories", "Search memories",
 		"Finds facts about the person by meaning and words, the best first."), t.searchMemories)
-	addTool(s, t.results, reading("get_memories", "List memories", "Lists the facts about the person, page by page."), t.getMemories)
-	addTool(s, t.results, reading("search_transcript", "Search earlier conversations",
+	addTool(s, t.described, reading("get_memories", "List memories", "Lists the facts about the person, page by page."), t.getMemories)
+	addTool(s, t.described, reading("search_transcript", "Search earlier conversations",
 		"Finds what was said in the person's conversations, verbatim, by meaning, words and time, or by exact phrases."), t.searchTranscript)
 }
 

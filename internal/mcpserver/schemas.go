@@ -7,27 +7,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// resultSchemas are the JSON schemas of what tools return, by its type. They are made once, since every request has its own server.
-type resultSchemas map[reflect.Type]*jsonschema.Schema
+// toolSchemas are the JSON schemas of what tools take and return that have lists, by their types. They are made once, since every request has its own server.
+type toolSchemas map[reflect.Type]*jsonschema.Schema
 
-func newResultSchemas() resultSchemas {
-	all := resultSchemas{}
+func newToolSchemas() toolSchemas {
+	all := toolSchemas{}
 	addSchema[contextOut](all)
 	addSchema[memoriesOut](all)
+	addSchema[searchTranscriptIn](all)
 	addSchema[transcriptOut](all)
 	addSchema[addMemoryOut](all)
 	return all
 }
 
 // addSchema leaves out a type that has no schema: mcp.AddTool reports that.
-func addSchema[Out any](all resultSchemas) {
-	if s, err := jsonschema.For[Out](nil); err == nil {
-		all[reflect.TypeFor[Out]()] = withoutNull(s)
+func addSchema[T any](all toolSchemas) {
+	if s, err := jsonschema.For[T](nil); err == nil {
+		all[reflect.TypeFor[T]()] = withoutNull(s)
 	}
 }
 
-// withoutNull makes every list of a schema a list alone, which may not be null: no tool returns null, and clients whose schemas know one
-// type for a value, such as those of Gemini, refuse a tool that says so.
+// withoutNull makes every list of a schema a list alone, which may not be null: no tool takes or returns null, and clients whose schemas
+// know one type for a value, such as those of Gemini, refuse a tool that says so.
 func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
@@ -42,8 +43,11 @@ func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// describe sets the schema of a tool's result; where there is none mcp.AddTool makes it.
-func describe[Out any](all resultSchemas, t *mcp.Tool) *mcp.Tool {
+// describe sets the schemas of what a tool takes and returns; where there is none mcp.AddTool makes it.
+func describe[In, Out any](all toolSchemas, t *mcp.Tool) *mcp.Tool {
+	if s := all[reflect.TypeFor[In]()]; s != nil {
+		t.InputSchema = s
+	}
 	if s := all[reflect.TypeFor[Out]()]; s != nil {
 		t.OutputSchema = s
 	}

@@ -50,12 +50,12 @@ type deleteMemoryOut struct {
 
 // addWriting adds the tools that change memory.
 func (t tools) addWriting(s *mcp.Server) {
-	addTool(s, t.results, writing("add_memory", "Remember",
+	addTool(s, t.described, writing("add_memory", "Remember",
 		"Records a lasting statement of the person, from which facts are learnt: preferences, who they are, goals, decisions, how they want "+
 			"to be served. Record what they said, not your conclusions.", adding), t.addMemory)
-	addTool(s, t.results, writing("update_memory", "Correct a memory",
+	addTool(s, t.described, writing("update_memory", "Correct a memory",
 		"Changes what a memory says when the person corrects it. What it said before is kept in its history.", changing), t.updateMemory)
-	addTool(s, t.results, writing("delete_memory", "Forget a memory",
+	addTool(s, t.described, writing("delete_memory", "Forget a memory",
 		"Deletes a memory when the person asks for it. It cannot be undone.", changing), t.deleteMemory)
 }
 

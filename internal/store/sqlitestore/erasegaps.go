@@ -43,7 +43,7 @@ func markUnpurged(c *conn) error {
 func (s *erasureStore) Purge(ctx context.Context) error {
 	deletions := int64(0)
 	err := s.read(ctx, "look for deletions whose bytes may be left", func(c *conn) error {
-		_, err := c.first(`SELECT deletions FROM unpurged`, func(r row) error {
+		_, err := c.first(`SELECT deletions FROM unpurged WHERE id = 1`, func(r row) error {
 			deletions = r.int(0)
 			return nil
 		})
@@ -56,7 +56,7 @@ func (s *erasureStore) Purge(ctx context.Context) error {
 		return err
 	}
 	return s.write(ctx, "note that what was deleted is overwritten", func(c *conn) error {
-		return c.run(`DELETE FROM unpurged WHERE deletions = ?`, deletions)
+		return c.run(`DELETE FROM unpurged WHERE id = 1 AND deletions = ?`, deletions)
 	})
 }
 
