@@ -74,7 +74,8 @@ type tools struct {
 
 // addTool adds a tool whose errors are those of the API in words that a model can act on.
 func addTool[In, Out any](s *mcp.Server, described toolSchemas, t *mcp.Tool, call func(context.Context, In) (Out, error)) {
-	mcp.AddTool(s, describe[In, Out](described, t), func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+	t = describe[In, Out](described, t)
+	mcp.AddTool(s, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := call(ctx, in)
 		if err != nil {
 			return nil, out, readable(t.Name, err)

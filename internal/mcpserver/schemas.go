@@ -7,7 +7,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolSchemas are the JSON schemas of what tools take and return that have lists, by their types. They are made once, since every request has its own server.
+// toolSchemas are the JSON schemas of what tools take and return that have lists, by their types. They are made once, since every request
+// has its own server.
 type toolSchemas map[reflect.Type]*jsonschema.Schema
 
 func newToolSchemas() toolSchemas {
