@@ -52,7 +52,7 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (rec
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
 		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
-		Roles: c.searchedRoles(req.GetRoles()),
+		Roles: searchedRoles(c, req.GetRoles()),
 	}
 	switch req.GetMode() {
 	case memoryv1.SearchMode_SEARCH_MODE_UNSPECIFIED, memoryv1.SearchMode_SEARCH_MODE_HYBRID, memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT:
@@ -73,12 +73,12 @@ func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (rec
 	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
 		c.fault("end_time", "is not after start_time; nothing lies between them")
 	}
-	phrases := c.phrases(req.GetPhrases())
+	phrases := searchedPhrases(c, req.GetPhrases())
 	return p, phrases, c.err()
 }
 
 // searchedRoles are the roles whose messages are asked for, nil for all.
-func (c *checker) searchedRoles(asked []memoryv1.Role) []memory.Role {
+func searchedRoles(c *checker, asked []memoryv1.Role) []memory.Role {
 	out := allOf(c, "roles", roles, asked, "ROLE_USER or ROLE_ASSISTANT")
 	for i, role := range out {
 		if role != 0 && role != memory.RoleUser && role != memory.RoleAssistant {
@@ -109,8 +109,8 @@ func (s *memoryServer) searchTranscript(
 	return transcriptPage(req, page), nil
 }
 
-// phrases reads phrases that a message must have.
-func (c *checker) phrases(asked []string) (out []text.Phrase) {
+// searchedPhrases reads phrases that a message must have.
+func searchedPhrases(c *checker, asked []string) (out []text.Phrase) {
 	c.count("phrases", len(asked), maxPhrases)
 	for i, words := range asked {
 		field := fmt.Sprintf("phrases[%d]", i)
