@@ -37,7 +37,7 @@ type History int
 
 const (
 	// HistoryStored is for programs that run an agent with what is new, such as Runner.Query: the session's earlier messages, as many as
-	// the budget of the profile holds, or the summary that stands for them, come before those of the call.
+	// the budget of the profile holds, or the summary in their place, come before those of the call.
 	HistoryStored History = iota
 	// HistoryGiven is for programs that run an agent with all messages of the session: only what these do not say comes before the
 	// user's last words.

@@ -119,7 +119,7 @@ func told(t *testing.T, c *client.Client, user, words string) {
 	}
 }
 
-// scripted is a model that answers by its list, and keeps what it was asked.
+// scripted is a model that returns the replies of its list in order, and keeps what it was asked.
 type scripted struct {
 	mu      sync.Mutex
 	answers []*schema.Message
@@ -140,7 +140,7 @@ func (s *scripted) Generate(_ context.Context, input []*schema.Message, _ ...mod
 	return next, nil
 }
 
-// Stream answers letter by letter; a call of a tool in one piece.
+// Stream sends its reply letter by letter; a call of a tool in one piece.
 func (s *scripted) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	whole, err := s.Generate(ctx, input, opts...)
 	if err != nil {

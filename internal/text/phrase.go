@@ -136,7 +136,7 @@ func (p Phrase) RequiredTerms() (groups [][]string) {
 			}
 		case classKatakana:
 			if i > 0 && u.joined && p.units[i-1].class == classKatakana {
-				add(katakanaPair(p.units[i-1].word, u.word, p.mayEndAt(i))...)
+				add(p.katakanaPairAt(i)...)
 			}
 		case classHangul:
 			if i < len(p.units)-1 {
@@ -169,11 +169,12 @@ func (p Phrase) mayEndAt(i int) bool {
 	return i == len(p.units)-1 || !p.units[i+1].joined || p.units[i+1].class != classKatakana
 }
 
-// katakanaPair is the term of two neighbours, nil where a text may lack it: the mark that prolongs the end of a word is left out.
-func katakanaPair(c, d string, last bool) []string {
-	first, _ := utf8.DecodeRuneInString(c)
-	second, _ := utf8.DecodeRuneInString(d)
-	if isRepeatMark(first) || isRepeatMark(second) || last && second == 'ー' {
+// katakanaPairAt is the term of a unit and the one before it, nil where a text may lack it: the mark that prolongs the end of a word is
+// left out.
+func (p Phrase) katakanaPairAt(i int) []string {
+	first, _ := utf8.DecodeRuneInString(p.units[i-1].word)
+	second, _ := utf8.DecodeRuneInString(p.units[i].word)
+	if isRepeatMark(first) || isRepeatMark(second) || second == 'ー' && p.mayEndAt(i) {
 		return nil
 	}
 	return []string{string([]rune{asHiragana(first), asHiragana(second)})}
