@@ -37,16 +37,7 @@ func BenchmarkFeedVectors(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
-		ctx := context.Background()
-		spaces, err := view.Spaces(ctx)
-		for _, s := range spaces {
-			err = errors.Join(err, view.Drop(ctx, s))
-		}
-		if err = errors.Join(err, view.Close()); err != nil {
-			b.Error(err)
-		}
-	})
+	dropAtEnd(b, view)
 	st := benchStore(b)
 	benchFactsOf(b, st)
 	feedAll(b, st, viewfeed.VectorTarget(view), benchUsers*benchFacts)
@@ -59,6 +50,15 @@ func BenchmarkFeedTranscript(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	dropAtEnd(b, view)
+	st := benchStore(b)
+	benchTurnsOf(b, st)
+	feedAll(b, st, viewfeed.TranscriptTarget(view), benchUsers*benchTurns)
+}
+
+// dropAtEnd drops what a benchmark fed to a view, and closes it.
+func dropAtEnd[Space, Row, Search, Hit any](b *testing.B, view store.View[Space, Row, Search, Hit]) {
+	b.Helper()
 	b.Cleanup(func() {
 		ctx := context.Background()
 		spaces, err := view.Spaces(ctx)
@@ -69,9 +69,6 @@ func BenchmarkFeedTranscript(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	st := benchStore(b)
-	benchTurnsOf(b, st)
-	feedAll(b, st, viewfeed.TranscriptTarget(view), benchUsers*benchTurns)
 }
 
 func benchStore(b *testing.B) *sqlitestore.Store {
