@@ -331,13 +331,13 @@ func TestOfErasedUsersNoRowIsLeftInAnyTable(t *testing.T) {
 	}
 }
 
-// A reader may see what was erased as long as it reads: until then the WAL keeps it, and nobody may be told that it is gone.
-func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
-	h := build(t)
+// holdWAL has a reader keep the WAL from being cut until letGo is called; ended waits until it has stopped to read.
+func (h *house) holdWAL() (letGo, ended func()) {
+	h.t.Helper()
 	reading, goOn := make(chan struct{}), make(chan struct{})
 	var reader errgroup.Group
 	reader.Go(func() error {
-		return h.Read(t.Context(), func(c *sqlitestore.Conn) error {
+		return h.Read(h.t.Context(), func(c *sqlitestore.Conn) error {
 			_, err := c.Value("SELECT count(*) FROM messages")
 			close(reading)
 			<-goOn
@@ -345,6 +345,13 @@ func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
 		})
 	})
 	<-reading
+	return func() { close(goOn) }, func() { h.must(reader.Wait()) }
+}
+
+// A reader may see what was erased as long as it reads: until then the WAL keeps it, and nobody may be told that it is gone.
+func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
+	h := build(t)
+	letGo, ended := h.holdWAL()
 	_, err := h.BeginErasure(t.Context(), store.ErasureStart{ID: "e", Kind: memory.EraseUser, User: alice, Time: benchTime})
 	h.must(err)
 	for range 2 {
@@ -354,8 +361,8 @@ func TestASweepIsNotDoneWhileAReaderKeepsTheWAL(t *testing.T) {
 	}
 	_, err = h.Append(t.Context(), oneMessage("m1"))
 	h.must(err) // others do not wait for the reader
-	close(goOn)
-	h.must(reader.Wait())
+	letGo()
+	ended()
 	h.sweep("e")
 	if n := h.found(); n != 0 {
 		t.Errorf("the canary is left %d times", n)

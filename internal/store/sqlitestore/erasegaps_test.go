@@ -194,17 +194,7 @@ func TestErasuresThatWaitShareOnePass(t *testing.T) {
 	if got := h.Stats().Commits - before; got != 1 {
 		t.Errorf("20 that wait take %d passes, want 1", got)
 	}
-	reading, goOn := make(chan struct{}), make(chan struct{}) // a reader keeps a pass from its end
-	var reader errgroup.Group
-	reader.Go(func() error {
-		return h.Read(t.Context(), func(c *sqlitestore.Conn) error {
-			_, err := c.Value("SELECT count(*) FROM messages")
-			close(reading)
-			<-goOn
-			return err
-		})
-	})
-	<-reading
+	letGo, ended := h.holdWAL() // it keeps a pass from its end
 	record(t, h.Store, "m2")
 	before = h.Stats().Commits
 	first := purges(1, func() {
@@ -212,10 +202,10 @@ func TestErasuresThatWaitShareOnePass(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	second := purges(1, func() { close(goOn) })
+	second := purges(1, letGo)
 	first()
 	second()
-	h.must(reader.Wait())
+	ended()
 	if got := h.Stats().Commits - before; got < 2 {
 		t.Error("a pass served one that came after it had begun")
 	}
