@@ -617,7 +617,7 @@ func TestHTTP(t *testing.T) {
 		}
 	})
 	t.Run("a user is exported as a file and imported from it", func(t *testing.T) {
-		h, other := start(t), start(t)
+		h, other := startSweeping(t), startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		code, header, got := h.overHTTP(t, http.MethodGet, "/v1/users/ada/export", "", nil)
@@ -640,7 +640,7 @@ func TestHTTP(t *testing.T) {
 
 func TestAUserIsImportedOverConnectAndGRPCWeb(t *testing.T) {
 	t.Parallel()
-	h := start(t)
+	h := startSweeping(t)
 	h.fillPortable(t)
 	file := h.settled(t, "ada")
 	for name, options := range map[string][]connect.ClientOption{

@@ -47,7 +47,7 @@ func (h *harness) sessionIDs(t *testing.T, user string) (ids []string) {
 func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	t.Parallel()
 	filled := func(t *testing.T) (*harness, string) {
-		h := start(t)
+		h := startSweeping(t)
 		h.fillPortable(t)
 		return h, h.settled(t, "ada")
 	}

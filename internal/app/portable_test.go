@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/memory"
 )
 
 func (h *harness) export(t testing.TB, user string) (string, error) {
@@ -105,29 +108,37 @@ func (h *harness) fillPortable(t *testing.T) {
 	}
 }
 
-// settled exports the user once background work has nothing left to do: what fillPortable does not wait for, summaries, has come, and
-// nothing changes any more.
+// startSweeping is start with background work that looks at all that waits five times a second, as settled wants it.
+func startSweeping(t *testing.T) *harness {
+	t.Helper()
+	return startWith(t, t.TempDir()+"/strata.db", app.Options{Sweep: 200 * time.Millisecond}, func(*config.Config) {})
+}
+
+// settled exports the user once background work has nothing left to do, summaries too, which fillPortable does not wait for.
 func (h *harness) settled(t *testing.T, user string) string {
 	t.Helper()
-	last, same := "", 0
-	eventually(t, "the end of background work", func() bool {
-		file, err := h.export(t, user)
-		if err != nil {
-			t.Fatal(err)
+	eventually(t, "the end of background work", func() bool { return !h.working(t, memory.UserRef{Tenant: "default", UserID: user}) })
+	return must(h.export(t, user))(t)
+}
+
+// working reports whether background work has still to look at the user or at one of the sessions, as far as is known now: it puts off
+// what it has looked at only once nothing was left to do.
+func (h *harness) working(t *testing.T, user memory.UserRef) bool {
+	t.Helper()
+	now := time.Now()
+	for _, ref := range must(h.store.WaitingSessions(h.ctx, user, 1000))(t) {
+		work := must(h.store.SessionWork(h.ctx, ref))(t)
+		if len(work.Jobs) > 0 || work.UnindexedFrom > 0 || !work.LookAt.After(now) {
+			return true
 		}
-		if file != last {
-			last, same = file, 0
-		}
-		same++
-		return same > 10 && strings.Contains(file, `{"summary":`)
-	})
-	return last
+	}
+	return slices.Contains(must(h.store.PendingPeriods(h.ctx, now, 1000))(t), user)
 }
 
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
 	t.Run("a user imported by another server is what it was: a second export is equal byte for byte", func(t *testing.T) {
-		h, other := start(t), start(t)
+		h, other := startSweeping(t), startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		for _, kind := range []string{"header", "user", "session", "turn", "summary", "job", "fact", "forgotten_fact", "trailer"} {
@@ -154,7 +165,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 	})
 	t.Run("export, erase, import: a second export is equal byte for byte, and what was deleted before stays deleted", func(t *testing.T) {
-		h := start(t)
+		h := startSweeping(t)
 		h.fillPortable(t)
 		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s0", MessageIds: []string{"m0-2u"}}))(t)
 		must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s2", Count: 1}))(t)
@@ -180,7 +191,7 @@ func TestExportAndImport(t *testing.T) {
 		})
 	})
 	t.Run("an import that is under way when another life of the user is erased is whole, and one that meets it is refused", func(t *testing.T) {
-		h, other := start(t), start(t)
+		h, other := startSweeping(t), startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		half := len(file) / 2
@@ -217,7 +228,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 	})
 	t.Run("an import of a user who is there is ALREADY_EXISTS, under another id it stands beside", func(t *testing.T) {
-		h := start(t)
+		h := startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		_, err := h.imported(h.ctx, "ada", file, 1<<20)
@@ -228,7 +239,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 	})
 	t.Run("a file that was cut, changed or is of another kind is refused, and nobody is served any of it", func(t *testing.T) {
-		h := start(t)
+		h := startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		lines := strings.SplitAfter(file, "\n")
@@ -259,7 +270,7 @@ func TestExportAndImport(t *testing.T) {
 		must(h.imported(h.ctx, "grace", file, 1<<20))(t)
 	})
 	t.Run("an import whose client goes away is removed", func(t *testing.T) {
-		h := start(t)
+		h := startSweeping(t)
 		h.fillPortable(t)
 		file := h.settled(t, "ada")
 		ctx, cancel := context.WithCancel(h.ctx)

@@ -128,7 +128,7 @@ func (r *sessionRun) do(ctx context.Context, job memory.Job) (err error) {
 	if err = r.advance(ctx, job); err == nil || memory.IsGone(err) || (isOutage(err) && ctx.Err() == nil) {
 		return err
 	}
-	r.journal.logError(ctx, "work on a slot", err)
+	r.journal.logError(ctx, "work on a job", err)
 	f := failure{reason: reasonInternal, remedy: later}
 	gaveUp, err := r.journal.fail(ctx, job, f, 0)
 	if gaveUp {
