@@ -16,9 +16,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
-	"github.com/stratamem/strata/internal/store/openretry"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
+	"github.com/stratamem/strata/internal/store/openretry"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/viewfeed"
 )

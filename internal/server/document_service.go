@@ -42,7 +42,7 @@ func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocum
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	d, err := s.documentquery.Put(ctx, put)
+	d, err := s.documents.Put(ctx, put)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (s *documentServer) GetDocument(ctx context.Context, req *memoryv1.GetDocum
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	d, err := s.documentquery.Get(ctx, user, place, readingOf(req.GetKeepTtl()))
+	d, err := s.documents.Get(ctx, user, place, readingOf(req.GetKeepTtl()))
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (s *documentServer) DeleteDocument(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := s.documentquery.Delete(ctx, user, place); err != nil {
+	if err := s.documents.Delete(ctx, user, place); err != nil {
 		return nil, err
 	}
 	return &memoryv1.DeleteDocumentResponse{}, nil
@@ -236,7 +236,7 @@ func (s *documentServer) ListDocuments(ctx context.Context, req *memoryv1.ListDo
 		after := store.PlaceOf(string(last))
 		q.After = &after
 	}
-	page, more, err := s.documentquery.List(ctx, q)
+	page, more, err := s.documents.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (s *documentServer) SearchDocuments(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.documentquery.Search(ctx, search, readingOf(req.GetKeepTtl()))
+	found, err := s.documents.Search(ctx, search, readingOf(req.GetKeepTtl()))
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func (s *documentServer) ListNamespaces(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.documentquery.Namespaces(ctx, user, pattern)
+	all, err := s.documents.Namespaces(ctx, user, pattern)
 	if err != nil {
 		return nil, err
 	}

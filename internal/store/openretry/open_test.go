@@ -1,4 +1,4 @@
-package lazyview_test
+package openretry_test
 
 import (
 	"context"
