@@ -143,7 +143,7 @@ var (
 		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
 		memory.EraseSummary:  memoryv1.ErasureKind_ERASURE_KIND_SUMMARY,
 	})
-	purges = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
+	purgedBy = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
 		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,
 		memory.PurgedByCompaction: memoryv1.PurgedBy_PURGED_BY_COMPACTION,
 	})
