@@ -26,8 +26,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // plantedSecrets are made when the test runs, so that no file holds a key.
@@ -254,7 +254,7 @@ func TestSecretsInWhatACallerWritesBesideMessages(t *testing.T) {
 		t.Run(profile, func(t *testing.T) {
 			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 				p := c.Profiles["default"]
-				p.MaskSecrets = policy.MaskSecrets(profile)
+				p.MaskSecrets = contextprofile.MaskSecrets(profile)
 				c.Profiles["default"] = p
 			})
 			h.record(t, "s", user("m1", "I moved to Lisbon in May and I work as a baker."), assistant("", "Lisbon is a fine place for bakers."))
