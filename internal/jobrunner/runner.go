@@ -44,7 +44,7 @@ type RunnerOptions struct {
 	// Fallback writes a summary when Summarizer refuses or fails for good, so that no message stays without one. It must
 	// need no model.
 	Fallback Summarizer
-	Policies Policies
+	WorkOf   WorkOf
 	Tenants  Tenants // nil where all tenants ask the same models and none rests
 	Meter    Meter
 	Log      *slog.Logger
@@ -303,7 +303,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 	}
 	run := &sessionRun{
 		journal: r.journal, announce: func() { r.progress.announce(work.Session.Ref) },
-		request: asked, work: work, policy: r.o.Policies(work.Session.Profile), now: r.journal.now(),
+		request: asked, work: work, policy: r.o.WorkOf(work.Session.Profile), now: r.journal.now(),
 	}
 	return run.run(ctx)
 }
