@@ -29,7 +29,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(app|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-learn bench-idle bench-overload bench-load bench-load-tiers bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-langmem bench-learn bench-idle bench-overload bench-load bench-load-tiers bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -157,6 +157,9 @@ bench-outage: tools ## a model that does not answer for LENGTH (60s): facts miss
 
 bench-facts: tools ## BuildContext on W with 10,000 facts and an embedder: p50, p99
 	$(BIN)/strata-bench facts -binary=$(BIN)/strata $(BENCH_ARGS)
+
+bench-langmem: tools ## SearchFacts at 10,000 facts of 1,536 numbers beside LangMem over sqlite-vec; installs LangMem by pip
+	$(BIN)/strata-bench langmem -binary=$(BIN)/strata -calls=300 $(BENCH_ARGS)
 
 bench-learn: tools ## how soon a fact is there; model calls of a conversation of 100 messages
 	$(BIN)/strata-bench learn -binary=$(BIN)/strata $(BENCH_ARGS)

@@ -16,12 +16,12 @@ import (
 // newAccess makes what handles keys and returns what verifies callers, nil while authentication is off. Where it is asked for it makes
 // the first key.
 func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
-	policies, err := policies(a.cfg)
+	profiles, err := profiles(a.cfg)
 	if err != nil {
 		return nil, err
 	}
 	a.access = service.NewAccess(service.AccessOptions{
-		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: policies.Known,
+		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: profiles.Known,
 		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.models.own.unpriced, CheckModels: a.models.own.Check,
 		EraseTenants: a.newTenantEraser(),
 	})

@@ -315,13 +315,13 @@ func (a *App) newRunner(facts *recall.FactCache, meter jobrunner.Meter, opts Opt
 	if err != nil {
 		return nil, err
 	}
-	policies, err := policies(a.cfg)
+	profiles, err := profiles(a.cfg)
 	if err != nil {
 		return nil, err
 	}
 	o := jobrunner.RunnerOptions{
 		Store: a.store, Facts: facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		Policies: policies.WorkOf, Tenants: a.models.own, Meter: meter, Log: a.log, Workers: a.cfg.Workers,
+		WorkOf: profiles.WorkOf, Tenants: a.models.own, Meter: meter, Log: a.log, Workers: a.cfg.Workers,
 		Failpoints: opts.Failpoints, Sweep: opts.Sweep,
 		Owner:   a.stores.owner,
 		Applied: a.factsApplied,
@@ -390,7 +390,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	if err != nil {
 		return service.Services{}, err
 	}
-	policies, err := policies(a.cfg)
+	profiles, err := profiles(a.cfg)
 	if err != nil {
 		return service.Services{}, err
 	}
@@ -428,7 +428,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 			Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, Memory: facts,
 		}),
 		Queries:          queries,
-		Policies:         policies,
+		Profiles:         profiles,
 		Runner:           background{a.runner, a.indexer, a.feeders},
 		Meter:            meter,
 		Now:              a.store.Now,
@@ -453,7 +453,7 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
 	})
-	a.keeper = a.newKeeper(policies, services.Facts, meter)
+	a.keeper = a.newKeeper(profiles, services.Facts, meter)
 	return services, nil
 }
 

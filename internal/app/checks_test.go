@@ -15,8 +15,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // checked is a server whose default profile has checks for what the assistant says, and whose profile free has none.
@@ -31,7 +31,7 @@ func checkedOn(t *testing.T, data string) *harness {
 		p := cfg.Profiles["default"]
 		cfg.Profiles["free"] = p
 		replies := []memory.Role{memory.RoleAssistant}
-		p.Checks = map[string]policy.Check{
+		p.Checks = map[string]contextprofile.Check{
 			"a-tags":     {Roles: replies, Markup: []string{"html"}, Action: "strip"},
 			"b-curses":   {Roles: replies, StopWords: []string{"darn"}, Action: "remove"},
 			"c-password": {Roles: replies, StopWords: []string{"password"}, Action: "replace", Text: "I cannot show that."},

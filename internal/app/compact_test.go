@@ -20,8 +20,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // transcript100 is the committed history of a hundred turns of an agent with tools.
@@ -333,7 +333,7 @@ func TestCompact(t *testing.T) {
 	})
 	t.Run("a custom strategy of the configuration selects and prompts", func(t *testing.T) {
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
-			c.Strategies = map[string]policy.Strategy{"days": {Filter: compaction.Filter{Contains: []string{"day 3 "}}, Fallback: compaction.FallbackDrop}}
+			c.Strategies = map[string]contextprofile.Strategy{"days": {Filter: compaction.Filter{Contains: []string{"day 3 "}}, Fallback: compaction.FallbackDrop}}
 		})
 		p := whole(12, 4)
 		p.Compress.Strategy = &memoryv1.CompressPolicy_Custom{Custom: "days"}

@@ -142,7 +142,7 @@ func (f *forgetful) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (
 func (f *forgetful) ApplyFacts(ctx context.Context, w store.FactWrite) (int64, error) {
 	switch {
 	case f.what == "facts" && w.JobID == "":
-		w.Forget, w.Purge = nil, nil
+		w.Forget, w.DropEarlier = nil, nil
 	case f.what == "journal" && w.JobID != "":
 		job, err := f.Job(ctx, store.JobRef{User: w.User, ID: w.JobID})
 		if err == nil && job.State.IsFinal() {

@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (a *App) newKeeper(policies policy.Policies, facts *service.FactEditor, meter retention.Meter) *retention.Keeper {
+func (a *App) newKeeper(profiles contextprofile.Set, facts *service.FactEditor, meter retention.Meter) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
-		Store: a.store, Policies: policies, Profile: a.limits.Profile, Begin: a.sweeper.Begin,
+		Store: a.store, Profiles: profiles, Profile: a.limits.Profile, Begin: a.sweeper.Begin,
 		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
 			return facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
 		},

@@ -22,13 +22,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // plantedSecrets are made when the test runs, so that no file holds a key.
@@ -147,7 +146,7 @@ func (h *harness) tellSecrets(t *testing.T, s plantedSecrets) (made, transcript 
 	h.catchUp(t, "s")
 	for _, of := range []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED, memoryv1.Watermark_WATERMARK_SUMMARISED} {
 		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{of}, Timeout: durationpb.New(20e9),
+			UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{of}, Timeout: longWait,
 		}))(t)
 	}
 	for _, query := range []string{"What is my password?", "Where do I live and what is the token?", "Is it " + s.pending + "?", "card " + s.card} {
@@ -255,7 +254,7 @@ func TestSecretsInWhatACallerWritesBesideMessages(t *testing.T) {
 		t.Run(profile, func(t *testing.T) {
 			h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 				p := c.Profiles["default"]
-				p.MaskSecrets = policy.MaskSecrets(profile)
+				p.MaskSecrets = contextprofile.MaskSecrets(profile)
 				c.Profiles["default"] = p
 			})
 			h.record(t, "s", user("m1", "I moved to Lisbon in May and I work as a baker."), assistant("", "Lisbon is a fine place for bakers."))

@@ -16,9 +16,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
-	"github.com/stratamem/strata/internal/store/lazyview"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
+	"github.com/stratamem/strata/internal/store/openretry"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
@@ -102,7 +102,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 		if err != nil {
 			return err
 		}
-		s.vectors, err = lazyview.Open(ctx, lateOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
+		s.vectors, err = openretry.Open(ctx, retryOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
 			return milvusstore.Open(ctx, o)
 		}))
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	s.texts, err = lazyview.Open(ctx, lateOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
+	s.texts, err = openretry.Open(ctx, retryOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
 		return elasticstore.Open(ctx, o)
 	}))
 	if err != nil {
@@ -162,8 +162,8 @@ func elasticOptions(cfg config.Config) (elasticstore.Options, error) {
 	return o, nil
 }
 
-func lateOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) lazyview.Options[V] {
-	return lazyview.Options[V]{
+func retryOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) openretry.Options[V] {
+	return openretry.Options[V]{
 		Open: open, Now: time.Now,
 		Missing: func(err error) {
 			log.Warn("the view does not answer; it is taken up when it does, and answers say what they lack until then", "view", name, "error", err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 )
 
 // Assemble decides what is in a context and renders it.
@@ -58,7 +58,7 @@ func build(in Input, ended func() bool) (Result, error) {
 // withDefaults is an input without what its policy leaves out and what its running summary covers.
 func withDefaults(in Input) Input {
 	if in.Policy.MemoryRole == "" {
-		in.Policy.MemoryRole = policy.MemoryAsUser
+		in.Policy.MemoryRole = contextprofile.MemoryAsUser
 	}
 	in.Tail = behind(in.Running, in.Tail)
 	if !in.Policy.Sections.Recent {

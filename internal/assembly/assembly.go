@@ -10,8 +10,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
@@ -98,7 +98,7 @@ type Input struct {
 	// Policy is the profile of the call. Without Sections.Recent the context has of the session's messages only the calls that
 	// pending results answer. Here a share of 0 gives a part what all else leaves, a TopK or Facts.Max of 0 puts no limit, and an
 	// empty MemoryRole is MemoryAsUser.
-	Policy    policy.Profile
+	Policy    contextprofile.Profile
 	Available int64 // the most tokens the context may take
 	Most      int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
 	Reserved  int64 // what is kept free for the answer and the tools, which errors name

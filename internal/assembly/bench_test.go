@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -20,7 +20,7 @@ func workload(t testing.TB, counter string, form Render) (in Input, found []Reca
 	}
 	in = Input{
 		Instructions: "You are a helpful assistant.", Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: 200,
-		Policy:    policy.Profile{RecentN: 10, RecallShare: .3, Sections: policy.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsUser},
+		Policy:    contextprofile.Profile{RecentN: 10, RecallShare: .3, Sections: contextprofile.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsUser},
 		Available: 8000, MaxBytes: 3 << 20, Counter: c, Render: form,
 	}
 	text := func(i int) string {

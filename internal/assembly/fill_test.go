@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -68,7 +68,7 @@ func (p plenty) message(l tongue, kind string, i int) memory.Message {
 func (p plenty) input(kind string, l tongue, tail int) Input {
 	in := Input{
 		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(tail),
-		Policy: policy.Profile{RecentN: 10, RecallShare: .3, Sections: policy.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsUser, Facts: policy.Facts{Max: 20, Share: .2}, Summaries: policy.Summaries{Share: .2}},
+		Policy: contextprofile.Profile{RecentN: 10, RecallShare: .3, Sections: contextprofile.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsUser, Facts: contextprofile.Facts{Max: 20, Share: .2}, Summaries: contextprofile.Summaries{Share: .2}},
 	}
 	for i := range tail {
 		in.Tail = append(in.Tail, stored(p.message(l, kind, i), int64(i+1)))

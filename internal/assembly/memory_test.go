@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -301,7 +301,7 @@ func TestFillUpToTheFloor(t *testing.T) {
 func TestMemoryAfterTheHistory(t *testing.T) {
 	with := func(form Render, told string) Input {
 		in := input(t, form, said(memory.RoleUser, "hello"), said(memory.RoleAssistant, "hi"), said(memory.RoleUser, "and now?"), calling("c"))
-		in.Instructions, in.Policy.MemoryPlace = "Be brief.", policy.MemoryAfter
+		in.Instructions, in.Policy.MemoryPlace = "Be brief.", contextprofile.MemoryAfter
 		in.State = json.RawMessage(`{"mood":"good"}`)
 		in.Pending = []memory.Message{answering(memory.RoleTool, "c")}
 		in.Recall = answer(recalled(8, "Ann", told))
@@ -335,7 +335,7 @@ func TestMemoryAfterTheHistory(t *testing.T) {
 	})
 	t.Run("before the history only the instructions are stable", func(t *testing.T) {
 		in := with(RenderOpenAI, "I like tea")
-		in.Policy.MemoryPlace = policy.MemoryBefore
+		in.Policy.MemoryPlace = contextprofile.MemoryBefore
 		want(t, assemble(t, in).Stable.Messages, 1)
 		in.Instructions = ""
 		want(t, assemble(t, in).Stable, Prefix{})
@@ -344,7 +344,7 @@ func TestMemoryAfterTheHistory(t *testing.T) {
 		in := with(RenderAnthropic, "I like tea")
 		want(t, strings.Count(assemble(t, in).Rendering, "cache_control"), 0)
 		in.Policy.CacheMark = true
-		for _, place := range []policy.MemoryPlace{policy.MemoryAfter, policy.MemoryBefore} {
+		for _, place := range []contextprofile.MemoryPlace{contextprofile.MemoryAfter, contextprofile.MemoryBefore} {
 			in.Policy.MemoryPlace = place
 			r := assemble(t, in)
 			want(t, strings.Count(r.Rendering, `"cache_control":{"type":"ephemeral"}`), 1)

@@ -2,8 +2,8 @@ package assembly
 
 import (
 	"github.com/stratamem/strata/internal/assembly/render"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -55,11 +55,11 @@ func (p *pricer) messageCost() int64 {
 }
 
 // isAfter reports whether state and memory come after the history, before the last words of the user.
-func (p *pricer) isAfter() bool { return p.in.Policy.MemoryPlace == policy.MemoryAfter }
+func (p *pricer) isAfter() bool { return p.in.Policy.MemoryPlace == contextprofile.MemoryAfter }
 
 // opensAsUser reports whether state and memory are the user's words that a conversation begins with.
 func (p *pricer) opensAsUser() bool {
-	return p.in.Policy.MemoryRole == policy.MemoryAsUser && !p.isAfter()
+	return p.in.Policy.MemoryRole == contextprofile.MemoryAsUser && !p.isAfter()
 }
 
 // noticeCost is what render.OpeningNotice takes where a context for Anthropic may need it, 0 where it cannot.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/assembly/render"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -185,14 +185,14 @@ func inputGen() *rapid.Generator[Input] {
 			Counter:   counterOf(t, rapid.SampledFrom([]string{tokens.Chars4, tokens.Chars4, tokens.Estimate, tokens.O200K}).Draw(t, "counter")),
 			Render:    Render(rapid.IntRange(1, 5).Draw(t, "render")),
 			Available: int64(rapid.SampledFrom([]int{1, 20, 60, 150, 400, 1000, 4000, 20000}).Draw(t, "about") + rapid.IntRange(0, 50).Draw(t, "more")),
-			Policy: policy.Profile{
+			Policy: contextprofile.Profile{
 				RecentN: rapid.IntRange(0, 12).Draw(t, "recent n"), RecallShare: rapid.SampledFrom([]float64{0, .3, .3, 1}).Draw(t, "share"),
-				Sections: policy.Sections{
+				Sections: contextprofile.Sections{
 					State: rapid.IntRange(0, 5).Draw(t, "state on") > 0, Recalled: rapid.IntRange(0, 5).Draw(t, "recalled on") > 0,
 					Recent: rapid.IntRange(0, 9).Draw(t, "recent on") > 0,
 				},
-				MemoryRole:  rapid.SampledFrom([]policy.MemoryRole{policy.MemoryAsSystem, policy.MemoryAsDeveloper, policy.MemoryAsUser}).Draw(t, "voice"),
-				MemoryPlace: rapid.SampledFrom([]policy.MemoryPlace{policy.MemoryBefore, policy.MemoryAfter}).Draw(t, "place"), CacheMark: rapid.Bool().Draw(t, "cache mark"),
+				MemoryRole:  rapid.SampledFrom([]contextprofile.MemoryRole{contextprofile.MemoryAsSystem, contextprofile.MemoryAsDeveloper, contextprofile.MemoryAsUser}).Draw(t, "voice"),
+				MemoryPlace: rapid.SampledFrom([]contextprofile.MemoryPlace{contextprofile.MemoryBefore, contextprofile.MemoryAfter}).Draw(t, "place"), CacheMark: rapid.Bool().Draw(t, "cache mark"),
 				RecallFloor: int64(rapid.SampledFrom([]int{0, 50, 2000}).Draw(t, "floor")),
 			},
 			MaxBytes: rapid.SampledFrom([]int{0, 0, 3 << 20, 20000, 200000}).Draw(t, "bytes"),

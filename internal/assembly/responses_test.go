@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -49,12 +49,12 @@ func TestResponses(t *testing.T) {
 			`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw==","detail":"low"}]},`+
 			`{"type":"function_call_output","call_id":"`+id+`","output":"Error: result of b c"}]}`)
 	})
-	for role, voice := range map[policy.MemoryRole]string{policy.MemoryAsSystem: "system", policy.MemoryAsDeveloper: "developer", policy.MemoryAsUser: "user"} {
+	for role, voice := range map[contextprofile.MemoryRole]string{contextprofile.MemoryAsSystem: "system", contextprofile.MemoryAsDeveloper: "developer", contextprofile.MemoryAsUser: "user"} {
 		t.Run("it hears memory as "+string(role), func(t *testing.T) {
 			in := input(t, RenderResponses, hello)
 			in.Policy.MemoryRole, in.Instructions, in.Recall = role, "Be brief.", answer(recalled(8, "Ann", "tea"))
 			first := "system"
-			if role == policy.MemoryAsDeveloper {
+			if role == contextprofile.MemoryAsDeveloper {
 				first = "developer"
 			}
 			if got := assemble(t, in).Rendering; !strings.HasPrefix(got, `{"input":[{"role":"`+first+`","content":"Be brief."},{"role":"`+voice+`","content":"<strata-memory-`) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/assembly/assemblytest"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -215,7 +215,7 @@ func providersTakeIt(t *rapid.T, h compaction.History, messages []memory.Message
 	}
 	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic, assembly.RenderResponses: assemblytest.Responses} {
 		got, err := assembly.Assemble(assembly.Input{
-			Tail: tail, LastSeq: int64(len(tail)), Policy: policy.Profile{RecentN: len(tail), Sections: policy.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
+			Tail: tail, LastSeq: int64(len(tail)), Policy: contextprofile.Profile{RecentN: len(tail), Sections: contextprofile.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})
 		if err != nil {
 			t.Fatal(err)

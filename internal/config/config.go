@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/secret"
 )
 
@@ -63,7 +63,7 @@ type Config struct {
 	MilvusDatabase             string        `name:"milvus-database" placeholder:"NAME" help:"The database in Milvus that holds the collections; it must be there. Empty: the server's default one."`
 	MilvusIndex                string        `name:"milvus-index" default:"FLAT" enum:"FLAT,HNSW,IVF_FLAT,SCANN,DISKANN" help:"The type of the index of vectors: FLAT compares all vectors of a user's partition and misses none; HNSW, IVF_FLAT, SCANN and DISKANN compare few of them and may miss some. A change takes strata reindex; until then collections serve with the index that they have."`
 	MilvusIndexParams          string        `name:"milvus-index-params" placeholder:"NAME=N,…" help:"How the index is built: M (4 to 64, 16) and efConstruction (8 to 512, 200) of HNSW, nlist (1 to 65536, 128) of IVF_FLAT and SCANN. A change takes strata reindex."`
-	MilvusSearchParams         string        `name:"milvus-search-params" placeholder:"NAME=N,…" help:"How the index is searched: ef (1 to 32768, 256) of HNSW, nprobe (1 to nlist, 32) of IVF_FLAT and SCANN, reorder_k (1 to 16384, 512) of SCANN, search_list (1 to 65535, 256) of DISKANN. More finds more and takes longer. ef, reorder_k and search_list count as no less than the rows that are asked for."`
+	MilvusSearchParams         string        `name:"milvus-search-params" placeholder:"NAME=N,…" help:"How the index is searched: ef (1 to 32768, 256) of HNSW, nprobe (1 to nlist, 32) of IVF_FLAT and SCANN, reorder_k (1 to 16384, 512) of SCANN, search_list (1 to 65535, 256) of DISKANN. More finds more and takes longer. ef, reorder_k and search_list count as no less than the rows that are asked for. search_list counts as no more than 200, or ten times these rows where that is more."`
 	MilvusPartitions           int           `name:"milvus-partitions" default:"64" placeholder:"N" help:"Into how many partitions the users of a collection are spread, 1 to 1024; a search looks at one. A change takes strata reindex."`
 	MilvusTLS                  bool          `name:"milvus-tls" default:"false" help:"Speak TLS with Milvus. Without it passwords and tokens go over the network as they are."`
 	MilvusTLSCA                string        `name:"milvus-tls-ca" placeholder:"PATH" help:"The PEM file with the certificates that may sign that of Milvus. Empty: those that the system trusts."`
@@ -127,11 +127,11 @@ type Config struct {
 	MetricsListen string `name:"metrics-listen" default:"127.0.0.1:9464" placeholder:"HOST:PORT" help:"The address of the HTTP server with /metrics and /healthz. Port 0 takes a free one; empty turns it off."`
 	OTLPEndpoint  string `name:"otlp-endpoint" placeholder:"URL" help:"Where traces go by OTLP over gRPC, such as http://127.0.0.1:4317; OTEL_EXPORTER_OTLP_ENDPOINT stands in for it. Empty: none are made."`
 
-	DefaultProfile string                     `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
-	TokenCounter   string                     `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
-	Windows        map[string]Window          `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
-	Profiles       Profiles                   `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
-	Strategies     map[string]policy.Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
+	DefaultProfile string                             `name:"default-profile" default:"default" placeholder:"NAME" help:"The profile of sessions that name none."`
+	TokenCounter   string                             `name:"token-counter" default:"o200k_base" enum:"o200k_base,cl100k_base,chars_4,estimate" help:"How tokens are counted where neither request, model nor profile says: o200k_base, cl100k_base, chars_4 or estimate."`
+	Windows        map[string]Window                  `kong:"-" name:"windows" help:"Models by name: the tokens of their window and their counter. Adds to the built-in table; a model is found by the longest name that it begins with, with or without a vendor and / before it."`
+	Profiles       Profiles                           `kong:"-" name:"profiles" help:"Policies for building contexts and learning, by name. Each starts from the profile default; also there are batch, which asks models seldom, and chat, agent, langchain-default, koog-default and cost-saver, each with a policy for its history."`
+	Strategies     map[string]contextprofile.Strategy `kong:"-" name:"strategies" help:"Strategies of your own for histories, by name; a profile's history.strategy or a call names one."`
 }
 
 // AuthRequired is the Auth of a server that lets nobody in without a credential.
@@ -163,22 +163,22 @@ func (c Config) Level() slog.Level {
 }
 
 // Profiles are policies by name. There is always one named default.
-type Profiles map[string]policy.Profile
+type Profiles map[string]contextprofile.Profile
 
 // BuiltinProfile is the name of the profile that is always there and that the others start from.
 const BuiltinProfile = "default"
 
 // Default returns every setting at its default.
 func Default() Config {
-	c := Config{Windows: map[string]Window{}, Strategies: map[string]policy.Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	c := Config{Windows: map[string]Window{}, Strategies: map[string]contextprofile.Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
 	c.Profiles.derive()
 	setDefaults(&c)
 	return c
 }
 
 // defaultProfile is the profile that is always there.
-func defaultProfile() policy.Profile {
-	var p policy.Profile
+func defaultProfile() contextprofile.Profile {
+	var p contextprofile.Profile
 	setDefaults(&p)
 	return p
 }

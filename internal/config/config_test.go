@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
 )
 
@@ -61,8 +61,8 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	if l.RequestTimeout != 10*time.Second || l.RecallCache != 128<<20 || !l.Reflection || l.Insecure {
 		t.Errorf("got %+v", l.Config)
 	}
-	want := policy.Profile{
-		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: policy.Sections{State: true, Notes: true, Recalled: true, Recent: true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
+	want := contextprofile.Profile{
+		BudgetTokens: 8000, RecentN: 10, TopK: 200, RecallShare: .3, RecallFloor: 2000, Sections: contextprofile.Sections{State: true, Notes: true, Recalled: true, Recent: true}, MemoryRole: "user", MemoryPlace: "before", UserPrior: 1,
 		StepLimit: 25, MaskSecrets: "memory", NotesShare: .1,
 		History: compaction.Policy{
 			Compress: compaction.Compress{
@@ -73,20 +73,20 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			},
 			Head: compaction.HeadSystemAndFirst, Clear: compaction.Clear{Keep: 3},
 		},
-		Facts: policy.Facts{
+		Facts: contextprofile.Facts{
 			LongTerm: true, OfSession: true, Max: 20, MinSignificance: 1, Core: 5, Wishes: 3, CoreSignificance: 7, Share: .05, Relevance: 1, Significance: .25, Recency: .1,
 			HalfLife: 365 * day,
 		},
-		Summaries: policy.Summaries{
+		Summaries: contextprofile.Summaries{
 			Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3,
 			Temperature: -1, Policy: summary.Policy{
 				Form: "tree", TriggerMessages: 11, KeepMessages: 5, Idle: 5 * time.Minute, Merge: 4, MaxTokens: 500, ChunkTokens: 6000, ResultBytes: 1500,
 			},
 		},
-		Extraction: policy.Extraction{Temperature: -1, Learn: "user", Triggers: extract.Triggers{
+		Extraction: contextprofile.Extraction{Temperature: -1, Learn: "user", Triggers: extract.Triggers{
 			AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 50, MaxTokens: 6000, ContextBytes: 1000,
 		}},
-		Retention: policy.Retention{UnusedSignificance: 3},
+		Retention: contextprofile.Retention{UnusedSignificance: 3},
 	}
 	if diff := cmp.Diff(want, l.Profiles["default"]); diff != "" {
 		t.Error(diff)
@@ -113,7 +113,7 @@ windows:
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
 	brief := l.Profiles["brief"]
-	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (policy.Sections{State: true, Notes: true, Recent: true}) {
+	if brief.BudgetTokens != 1000 || brief.RecentN != 4 || brief.Sections != (contextprofile.Sections{State: true, Notes: true, Recent: true}) {
 		t.Errorf("brief is %+v", brief)
 	}
 	if d := l.Profiles["default"]; d.BudgetTokens != 8000 || d.RecentN != 4 {
@@ -314,9 +314,10 @@ func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 		{"STRATA_MILVUS_ADDRESS=milvus", "write host:port"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PREFIX=a-b", "letters, digits and underscores"},
 		{"STRATA_MILVUS_INDEX=HNSW", "it does nothing without milvus-address"},
+		{"STRATA_MILVUS_PARTITIONS=16", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=HNSV", "is not one of"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX_PARAMS=M=16", "milvus-index-params (env STRATA_MILVUS_INDEX_PARAMS): FLAT is built without parameters"},
-		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=IVF_FLAT STRATA_MILVUS_SEARCH_PARAMS=nprobe=129", "milvus-search-params (env STRATA_MILVUS_SEARCH_PARAMS): nprobe is 129"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=IVF_FLAT STRATA_MILVUS_SEARCH_PARAMS=nprobe=129", "milvus-search-params (env STRATA_MILVUS_SEARCH_PARAMS): nprobe=129 is above nlist"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PARTITIONS=1025", "out of its limits"},
 		{"STRATA_MILVUS_TOKEN=secret", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_DATABASE=x", "it does nothing without milvus-address"},

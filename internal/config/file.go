@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
@@ -144,7 +144,7 @@ func cloneMap(m reflect.Value) reflect.Value {
 }
 
 // base is the profile that one of that name starts from.
-func (all Profiles) base(name string) policy.Profile {
+func (all Profiles) base(name string) contextprofile.Profile {
 	if _, ok := readyMade()[name]; ok {
 		return all[name]
 	}

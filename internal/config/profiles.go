@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
@@ -25,8 +25,8 @@ const (
 )
 
 // readyMade says how each of these profiles differs from the one named default.
-func readyMade() map[string]func(policy.Profile) policy.Profile {
-	return map[string]func(policy.Profile) policy.Profile{
+func readyMade() map[string]func(contextprofile.Profile) contextprofile.Profile {
+	return map[string]func(contextprofile.Profile) contextprofile.Profile{
 		BatchProfile: batching, ChatProfile: chatting, AgentProfile: acting,
 		LangChainProfile: langChain, KoogProfile: koog, CostSaverProfile: saving,
 	}
@@ -36,7 +36,7 @@ func readyMade() map[string]func(policy.Profile) policy.Profile {
 // hundred messages that come one by one without a pause, extractions being shown the last words of what the assistant
 // said. Until then the messages themselves stand in the contexts of their session, as far as there is room, and other
 // sessions find them by their words.
-func batching(p policy.Profile) policy.Profile {
+func batching(p contextprofile.Profile) contextprofile.Profile {
 	p.Extraction.AtReply, p.Extraction.Messages, p.Extraction.Idle = false, 50, 10*time.Minute
 	p.Extraction.MaxMessages, p.Extraction.MaxTokens, p.Extraction.ContextBytes = 100, 12_000, 80
 	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.Idle = 120, 20, 10*time.Minute
@@ -50,7 +50,7 @@ func preserved() []string { return []string{"name", "preference", "constraint"} 
 
 // chatting changes a profile for long chats: what is older than the last twenty messages becomes one summary once there
 // are fifty.
-func chatting(p policy.Profile) policy.Profile {
+func chatting(p contextprofile.Profile) contextprofile.Profile {
 	h := &p.History
 	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 50}, {Tokens: 6000}}
 	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, compaction.StrategyWhole
@@ -61,7 +61,7 @@ func chatting(p policy.Profile) policy.Profile {
 // acting changes a profile for agents with tools. Results are cleared first, since they say most and are needed least:
 // the agent has read them, and can call the tool again. What is left of the older part becomes one summary, which takes
 // up the one before; at its length nothing is lost that TestProfilesOnAHundredTurns planted.
-func acting(p policy.Profile) policy.Profile {
+func acting(p contextprofile.Profile) contextprofile.Profile {
 	p.BudgetTokens = 16_000
 	p.Summaries.TriggerMessages, p.Summaries.KeepMessages, p.Summaries.ResultBytes = 60, 20, 80
 	p.Summaries.MaxTokens, p.Summaries.Share = 1000, 0.30
@@ -76,7 +76,7 @@ func acting(p policy.Profile) policy.Profile {
 // langChain changes a profile to what the documentation of SummarizationMiddleware shows: at a hundred messages all but
 // the last twenty become one summary, of which the model is shown the last 4,000 tokens and the rest is lost. The
 // documentation's other trigger, a fraction of 0.8, needs a window and is left to the caller.
-func langChain(p policy.Profile) policy.Profile {
+func langChain(p contextprofile.Profile) contextprofile.Profile {
 	h := &p.History
 	h.Compress.Triggers = []toolcalls.Trigger{{Messages: 100}}
 	h.Compress.Keep, h.Compress.Strategy = toolcalls.Keep{Messages: 20}, compaction.StrategyWhole
@@ -86,14 +86,14 @@ func langChain(p policy.Profile) policy.Profile {
 
 // koog changes a profile to what Koog's documentation shows: at more than a hundred messages the whole history becomes
 // one summary.
-func koog(p policy.Profile) policy.Profile {
+func koog(p contextprofile.Profile) contextprofile.Profile {
 	h := &p.History
 	h.Compress.Triggers, h.Compress.Strategy, h.PreserveMemory = []toolcalls.Trigger{{Messages: 101}}, compaction.StrategyWhole, true
 	return p
 }
 
 // saving changes a profile so that little is sent: a small budget, results cleared but for the last, a short summary.
-func saving(p policy.Profile) policy.Profile {
+func saving(p contextprofile.Profile) contextprofile.Profile {
 	p.BudgetTokens, p.RecentN = 3000, 4
 	h := &p.History
 	h.Clear = compaction.Clear{Enabled: true, Keep: 1, ClearInputs: true}

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 )
 
 func TestPromptsOfAProfile(t *testing.T) {
 	t.Run("their places are filled", func(t *testing.T) {
 		l := load(t, Sources{File: "s.yaml", ReadFile: fileOf("profiles: {a: {summaries: {prompt: 'Keep doses {{mg}}. At most {max_tokens} tokens in {language}.', period-prompt: Be brief., max-tokens: 300, language: de, temperature: 0}, extraction: {prompt: 'Keep {{doses}}.'}}}\n")})
-		ready, err := policy.Policies{Profiles: l.Profiles}.Prepare(l.TokenCounter)
+		ready, err := contextprofile.Set{Profiles: l.Profiles}.Prepare(l.TokenCounter)
 		if err != nil {
 			t.Fatal(err)
 		}

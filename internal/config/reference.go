@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 )
 
 // Reference describes every setting as Markdown, derived from Config.
@@ -65,7 +65,7 @@ func writeKeys(b *strings.Builder, t reflect.Type, path string) {
 
 // helpOf is a setting's help, with the limits of a profile's in their places.
 func helpOf(key string, tag reflect.StructTag) string {
-	low, high, ok := policy.Limits(strings.TrimPrefix(key, "profiles.NAME."))
+	low, high, ok := contextprofile.Limits(strings.TrimPrefix(key, "profiles.NAME."))
 	if !ok {
 		return tag.Get("help")
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
@@ -44,14 +44,14 @@ func checkFields[T any](t *testing.T, fields []settingschema.Field[T]) {
 		}
 	}
 	for key := range numbers {
-		if !strings.HasPrefix(key, policy.History+".") {
+		if !strings.HasPrefix(key, contextprofile.History+".") {
 			t.Errorf("%s has no limits: add it to the list of fields", key)
 		}
 	}
 }
 
 func TestEveryNumberOfAProfileHasItsLimits(t *testing.T) {
-	t.Run("in policy.Fields", func(t *testing.T) { checkFields(t, policy.Fields()) })
+	t.Run("in contextprofile.Fields", func(t *testing.T) { checkFields(t, contextprofile.Fields()) })
 	t.Run("in history.Fields", func(t *testing.T) { checkFields(t, compaction.Fields()) })
 	t.Run("its help names them", func(t *testing.T) {
 		for _, place := range []string{"{limits}", "{high}", "{low}"} {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -62,7 +62,7 @@ func (c Config) faults() []*Fault {
 		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Windows)) {
-		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, policy.MaxTokens)
+		within(&fs, "windows."+name+".tokens", c.Windows[name].Tokens, 1, contextprofile.MaxTokens)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		c.checkProfile(&fs, name)

@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ func (c Config) checkMilvus(fs *faults) {
 		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-token", c.MilvusToken.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
+		needs(fs, "milvus-partitions", strconv.Itoa(c.MilvusPartitions), "64", "milvus-address")
 		if c.MilvusTLS {
 			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
 		}

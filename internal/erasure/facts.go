@@ -89,7 +89,7 @@ func (s *Sweeper) takeFacts(ctx context.Context, user memory.UserRef, e memory.E
 
 // write is a decision as the store takes it.
 func write(user memory.UserRef, scope memory.ScopeKey, base int64, d extract.Erasing, now time.Time) store.FactWrite {
-	w := store.FactWrite{User: user, Scope: scope, Base: base, Purge: d.Purge, Time: now}
+	w := store.FactWrite{User: user, Scope: scope, Base: base, DropEarlier: d.DropEarlier, Time: now}
 	for _, c := range d.Changes {
 		w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
 	}
@@ -104,7 +104,7 @@ func counted(d extract.Erasing, histories map[string][]memory.FactRevision) (n i
 	for _, f := range d.Forget {
 		n += 1 + int64(len(histories[f.FactID]))
 	}
-	for _, id := range d.Purge {
+	for _, id := range d.DropEarlier {
 		n += int64(len(histories[id]))
 	}
 	return n

@@ -23,9 +23,9 @@ import (
 // Sweeper carries out erasures that have begun. It holds no work of its own: what there is to do follows from what is stored, so no
 // crash can lose an erasure, and whatever is done twice has one effect.
 type Sweeper struct {
-	o      Options
-	loop   *workloop.Loop
-	purges *workloop.Loop
+	o         Options
+	loop      *workloop.Loop
+	purgeLoop *workloop.Loop
 
 	leasing sync.Mutex // of lease
 	lease   *workloop.Lease
@@ -144,7 +144,7 @@ func NewSweeper(o Options) *Sweeper {
 			o.Log.InfoContext(ctx, "erasures are swept again", "failures", failures)
 		},
 	})
-	s.purges = workloop.NewPeriodic(purgeEvery, o.Store.Purge, func(ctx context.Context, f workloop.Failure) {
+	s.purgeLoop = workloop.NewPeriodic(purgeEvery, o.Store.Purge, func(ctx context.Context, f workloop.Failure) {
 		o.Log.WarnContext(ctx, "bytes of deleted facts and documents cannot be overwritten: it is tried again", "error", f.Err)
 	})
 	return s
@@ -161,7 +161,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		s.lease.Release(ctx)
 	}()
 	var both safegroup.Group
-	both.Go(func() error { return s.purges.Run(ctx) })
+	both.Go(func() error { return s.purgeLoop.Run(ctx) })
 	both.Go(func() error { return s.loop.Run(ctx) })
 	return both.Wait()
 }

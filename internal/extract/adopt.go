@@ -9,9 +9,9 @@ import (
 
 // Adoption is what becomes of facts that come from elsewhere.
 type Adoption struct {
-	Changes []Change
-	Purge   []string // ids of facts that were replaced: nothing of what they were is kept
-	Taken   int      // of the facts that came
+	Changes     []Change
+	DropEarlier []string // ids of facts that were replaced: nothing of what they were is kept
+	Taken       int      // of the facts that came
 }
 
 // Adopt decides which of the facts of another life of the user, or of another user, are facts of this one from now on, each as it is
@@ -32,7 +32,7 @@ func Adopt(s State, facts []memory.Fact, rule memory.OnConflict, began, now time
 		}
 		taken = append(taken, f.ID)
 		if replaces {
-			out.Purge = append(out.Purge, f.ID)
+			out.DropEarlier = append(out.DropEarlier, f.ID)
 		}
 	}
 	for _, id := range taken { // what it gave way to may have been left out

@@ -65,8 +65,8 @@ func TestAdopt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			state := extract.State{HashKey: key, Facts: extract.NewFacts(c.is...), Forgotten: c.forgotten}
 			d := extract.Adopt(state, []memory.Fact{c.comes}, c.rule, at(10), at(99))
-			if len(d.Changes) != len(c.want) || len(d.Purge) != c.purges {
-				t.Fatalf("%d changes and %d purges: %+v", len(d.Changes), len(d.Purge), d)
+			if len(d.Changes) != len(c.want) || len(d.DropEarlier) != c.purges {
+				t.Fatalf("%d changes and %d purges: %+v", len(d.Changes), len(d.DropEarlier), d)
 			}
 			for _, change := range d.Changes {
 				want, ok := c.want[change.Fact.ID]

@@ -12,9 +12,9 @@ import (
 
 // Erasing is the decision what becomes of facts when messages are erased.
 type Erasing struct {
-	Changes []Change     // by fact id
-	Forget  []Forgetting // by fact id, without keys: other messages may teach the same
-	Purge   []string     // ids of changed facts whose earlier revisions hold words of erased messages
+	Changes     []Change     // by fact id
+	Forget      []Forgetting // by fact id, without keys: other messages may teach the same
+	DropEarlier []string     // ids of changed facts whose earlier revisions hold words of erased messages
 }
 
 // IsEmpty reports whether nothing is to be done.
@@ -41,7 +41,7 @@ func Erase(s State, gone func(memory.Place) bool, histories map[string][]memory.
 			continue
 		}
 		stay[id] = left
-		out.Purge = append(out.Purge, id)
+		out.DropEarlier = append(out.DropEarlier, id)
 	}
 	for _, f := range s.Facts.All() {
 		if _, lost := e.lost[f.ID]; lost {

@@ -19,7 +19,7 @@ func (p past) erase(minutes ...int64) (past, extract.Erasing) {
 		out.state.Facts = out.state.Facts.With(nil, f.FactID)
 		delete(out.histories, f.FactID)
 	}
-	for _, id := range e.Purge {
+	for _, id := range e.DropEarlier {
 		out.histories[id] = out.histories[id][:1]
 	}
 	return out, e
@@ -57,7 +57,7 @@ func TestErase(t *testing.T) {
 				}
 			}
 		}
-		if _, again := got.erase(1); !again.IsEmpty() || len(again.Purge) > 0 {
+		if _, again := got.erase(1); !again.IsEmpty() || len(again.DropEarlier) > 0 {
 			t.Errorf("erased again it does %+v", again)
 		}
 	}
@@ -72,7 +72,7 @@ func TestErase(t *testing.T) {
 	t.Run("one that another message states as well loses that evidence, with its earlier revisions", func(t *testing.T) {
 		got, e := rome.after("b", proposal(2, "Lives in Rome", "home_city")).erase(1)
 		check(t, got, map[string]bool{"Lives in Rome": true})
-		if len(e.Changes) != 1 || e.Changes[0].Cause != memory.CauseErased || e.Changes[0].Fact.Revision != 3 || !slices.Equal(e.Purge, []string{e.Changes[0].Fact.ID}) {
+		if len(e.Changes) != 1 || e.Changes[0].Cause != memory.CauseErased || e.Changes[0].Fact.Revision != 3 || !slices.Equal(e.DropEarlier, []string{e.Changes[0].Fact.ID}) {
 			t.Errorf("decided %+v", e)
 		}
 	})
@@ -84,7 +84,7 @@ func TestErase(t *testing.T) {
 	t.Run("the words of a person stay, without the evidence and what the fact said before", func(t *testing.T) {
 		got, e := rome.edited("Lives in Rome", func(f *memory.Fact) { f.Text = "Lives in Ostia" }).erase(1)
 		check(t, got, map[string]bool{"Lives in Ostia": true})
-		if len(e.Purge) != 1 || len(e.Changes[0].Fact.Evidence) != 0 {
+		if len(e.DropEarlier) != 1 || len(e.Changes[0].Fact.Evidence) != 0 {
 			t.Errorf("decided %+v", e)
 		}
 	})
@@ -124,7 +124,7 @@ func TestErase(t *testing.T) {
 		}
 		got, e := said.erase(1)
 		check(t, got, map[string]bool{"Lives in Rome": true})
-		if len(e.Purge) != 1 {
+		if len(e.DropEarlier) != 1 {
 			t.Errorf("decided %+v", e)
 		}
 	})

@@ -3,10 +3,10 @@ package jobrunner
 import (
 	"context"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -48,8 +48,8 @@ type Tenants interface {
 	Rests(ctx context.Context, tenant string) bool
 }
 
-// Policies returns the policy of background work for sessions of a profile; policy.Policies.WorkOf.
-type Policies func(profile string) policy.Work
+// WorkOf returns the policy of background work for sessions of a profile; contextprofile.Set.WorkOf.
+type WorkOf func(profile string) contextprofile.Work
 
 // Meter counts what became of work. It must not block.
 type Meter interface {

@@ -201,7 +201,7 @@ func ignoreContention(err error) error {
 
 func (r *periodRun) summarize(ctx context.Context, user memory.User, plan summary.PeriodPlan, job memory.Job) (err error) {
 	defer r.journal.parkPanic(ctx, job, &err)
-	policy := r.journal.o.Policies("").Summary
+	policy := r.journal.o.WorkOf("").Summary
 	job = asAsked(job, summary.PromptID(policy.PeriodStyle, policy.MaxTokens))
 	if job.State == memory.JobOpen {
 		p, err := r.newPiece(ctx, user, plan, job)
@@ -221,7 +221,7 @@ func (r *periodRun) summarize(ctx context.Context, user memory.User, plan summar
 // newPiece is what a week or month is made of. Parts that are too much for one call are shortened, each to its
 // share.
 func (r *periodRun) newPiece(ctx context.Context, user memory.User, plan summary.PeriodPlan, job memory.Job) (piece, error) {
-	policy := r.journal.o.Policies("").Summary
+	policy := r.journal.o.WorkOf("").Summary
 	start, end := plan.Period.Start.UTC(), plan.Period.End.UTC()
 	p := piece{
 		job: job,

@@ -8,16 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/summary"
 )
 
 // dieAnswered has a process die when the first answer is in its journal, and another begin with what change makes of the policy.
-func (r *rig) dieAnswered(ref memory.SessionRef, change func(*policy.Work)) {
+func (r *rig) dieAnswered(ref memory.SessionRef, change func(*contextprofile.Work)) {
 	c := &crashes{point: jobrunner.FailpointAfterAnswer, nth: 1, died: make(chan struct{})}
 	r.options.Failpoints = c.failpoint
 	r.start()
@@ -28,7 +28,7 @@ func (r *rig) dieAnswered(ref memory.SessionRef, change func(*policy.Work)) {
 	}
 	now := r.policy
 	change(&now)
-	r.options.Policies = func(string) policy.Work { return now }
+	r.options.WorkOf = func(string) contextprofile.Work { return now }
 	r.restart()
 	pass(time.Hour)
 }
@@ -42,15 +42,15 @@ func TestAnAnswerToAnotherPromptIsNotApplied(t *testing.T) {
 		}}), nil
 	}
 	for promise, c := range map[string]struct {
-		change func(*policy.Work)
+		change func(*contextprofile.Work)
 		want   string
 		calls  int
 	}{
-		"facts: one to the same prompt is applied and not paid for again": {func(*policy.Work) {}, "Lives in Lisbon", 1},
+		"facts: one to the same prompt is applied and not paid for again": {func(*contextprofile.Work) {}, "Lives in Lisbon", 1},
 		"facts: what a profile adds is another prompt": {
-			func(w *policy.Work) { w.Extract.Guidance = "by the river" }, "Lives in Lisbon by the river", 2,
+			func(w *contextprofile.Work) { w.Extract.Guidance = "by the river" }, "Lives in Lisbon by the river", 2,
 		},
-		"facts: another language is another prompt": {func(w *policy.Work) { w.Extract.Write = "de" }, "Lives in Lisbon de", 2},
+		"facts: another language is another prompt": {func(w *contextprofile.Work) { w.Extract.Write = "de" }, "Lives in Lisbon de", 2},
 	} {
 		inBubble(t, promise, func(t *testing.T, r *rig) {
 			r.learner.script = tells
@@ -79,7 +79,7 @@ func TestAnAnswerToAnotherPromptIsNotApplied(t *testing.T) {
 				}
 				return a, nil
 			}
-			r.dieAnswered(ref, func(w *policy.Work) { w.Summary.Style = c.style })
+			r.dieAnswered(ref, func(w *contextprofile.Work) { w.Summary.Style = c.style })
 			nodes := r.nodes(ref)
 			if len(nodes) != 1 || !strings.HasPrefix(nodes[0].Text, c.want) || r.summaries.calls(0) != c.calls {
 				t.Errorf("asked %d times, want %d; summaries %+v", r.summaries.calls(0), c.calls, nodes)

@@ -29,7 +29,8 @@ func (e request) plus(f request) request {
 // its users, so that one with a thousand sessions holds up nobody. No user has more than perUser runs at once, and no tenant either
 // once there was work of another one: that finds a worker free.
 type queue struct {
-	debounce time.Duration // without another nudge before a nudged session is ready
+	settle   time.Duration // without another nudge before a session that was quiet is ready
+	debounce time.Duration // without another nudge before one is ready that is nudged again and again
 	patience time.Duration // after the first nudge it is ready all the same
 	perUser  int
 
@@ -61,10 +62,22 @@ type entry struct {
 	nudgedAt time.Time // when they have gathered; zero without any
 	lookAt   time.Time // when it is to be run anyway; zero for never
 	index    int       // in the heap while it waits
+
+	latest   time.Time // nudge, whether it still waits or not
+	series   int       // nudges up to the latest one, each less than debounce after the one before
+	forgetAt time.Time // when the latest nudge no longer matters; only while nothing else is to be done
 }
 
-// at is when a waiting entry becomes ready.
-func (e *entry) at() time.Time { return earliest(e.nudgedAt, e.lookAt) }
+// at is when something becomes of a waiting entry: it is ready, or it is forgotten.
+func (e *entry) at() time.Time {
+	if at := e.due(); !at.IsZero() {
+		return at
+	}
+	return e.forgetAt
+}
+
+// due is when a waiting entry becomes ready; zero for never.
+func (e *entry) due() time.Time { return earliest(e.nudgedAt, e.lookAt) }
 
 // earliest returns the earlier of two times; a zero one means never.
 func earliest(a, b time.Time) time.Time {
@@ -76,19 +89,33 @@ func earliest(a, b time.Time) time.Time {
 
 func newQueue(debounce time.Duration, perUser int) *queue {
 	return &queue{
-		debounce: debounce, patience: 10 * debounce, perUser: perUser,
+		settle: debounce / 10, debounce: debounce, patience: 10 * debounce, perUser: perUser,
 		entries: map[target]*entry{}, users: map[string][]memory.UserRef{}, ready: map[memory.UserRef][]target{},
 		running: map[memory.UserRef]int{}, busy: map[string]int{},
 	}
 }
 
-// nudge makes a session ready once nudges have paused.
+// promptNudges is how many nudges of a series need not wait for its end: a turn is often recorded in two calls, what the user
+// said and what the assistant said.
+const promptNudges = 2
+
+// nudge makes a session ready once nudges have paused: soon after the first ones of a series, so that a fact is there soon after it
+// was said, and later where many follow each other, so that one model call serves all of them.
 func (q *queue) nudge(t target, now time.Time) {
 	q.change(t, func(e *entry) {
+		if now.Sub(e.latest) >= q.debounce {
+			e.series = 0
+		}
+		e.series++
+		e.latest = now
 		if e.first.IsZero() {
 			e.first = now
 		}
-		e.nudgedAt = earliest(now.Add(q.debounce), e.first.Add(q.patience))
+		pause := q.debounce
+		if e.series <= promptNudges {
+			pause = q.settle
+		}
+		e.nudgedAt = earliest(now.Add(pause), e.first.Add(q.patience))
 	})
 }
 
@@ -116,7 +143,7 @@ func (q *queue) change(t target, f func(*entry)) {
 	}
 }
 
-// wake makes everything ready whose time has come and returns when the next one's will; zero when nothing waits.
+// wake makes everything ready whose time has come and returns when to call it next; zero when nothing waits.
 func (q *queue) wake(now time.Time) time.Time {
 	for len(q.waiting) > 0 {
 		e := q.waiting[0]
@@ -124,6 +151,10 @@ func (q *queue) wake(now time.Time) time.Time {
 			return e.at()
 		}
 		heap.Pop(&q.waiting)
+		if e.due().IsZero() {
+			delete(q.entries, e.target)
+			continue
+		}
 		if !e.lookAt.IsZero() && !e.lookAt.After(now) {
 			e.request.thorough = true
 		}
@@ -214,9 +245,13 @@ func (q *queue) finishUntil(t target, then time.Time, asked request) {
 	e := q.end(t)
 	e.lookAt = earliest(e.lookAt, then)
 	e.request = e.request.plus(asked)
-	if e.at().IsZero() {
-		delete(q.entries, t)
-		return
+	e.forgetAt = time.Time{}
+	if e.due().IsZero() {
+		if e.latest.IsZero() {
+			delete(q.entries, t)
+			return
+		}
+		e.forgetAt = e.latest.Add(q.debounce)
 	}
 	e.state = entryWaiting
 	heap.Push(&q.waiting, e)

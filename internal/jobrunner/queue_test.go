@@ -19,12 +19,44 @@ func sessionOf(user, session string) target {
 func TestQueue(t *testing.T) {
 	const gather = 100 * time.Millisecond
 	a := sessionOf("ada", "s")
-	t.Run("a nudged session is ready once nudges have paused", func(t *testing.T) {
+	t.Run("a session that was quiet is ready soon after its turn, recorded in one call or two", func(t *testing.T) {
 		q := newQueue(gather, 3)
-		q.nudge(a, morning)
-		q.nudge(a, morning.Add(60*time.Millisecond))
-		if next := q.wake(morning.Add(gather)); !next.Equal(morning.Add(160 * time.Millisecond)) {
+		for calls := range 2 {
+			at := morning.Add(time.Duration(calls) * 7 * time.Millisecond)
+			q.nudge(a, at)
+			if next := q.wake(at); !next.Equal(at.Add(gather / 10)) {
+				t.Errorf("after %d calls ready at %v", calls+1, next)
+			}
+		}
+	})
+	t.Run("one that is nudged again and again is ready once nudges have paused", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		var last time.Time
+		for i := range 3 {
+			last = morning.Add(time.Duration(i) * 99 * time.Millisecond)
+			q.nudge(a, last)
+			if takeFirst(q, last.Add(gather/10)) == a {
+				q.finishUntil(a, time.Time{}, request{})
+			}
+		}
+		if next := q.wake(last.Add(gather / 10)); !next.Equal(last.Add(gather)) {
 			t.Errorf("ready at %v", next)
+		}
+	})
+	t.Run("a session is quiet again after a pause, and is forgotten", func(t *testing.T) {
+		q := newQueue(gather, 3)
+		now := morning
+		for range 4 {
+			q.nudge(a, now)
+			now = now.Add(gather / 10)
+			if takeFirst(q, now) != a {
+				t.Fatal("not ready soon after its turn")
+			}
+			q.finishUntil(a, time.Time{}, request{})
+			now = now.Add(gather)
+		}
+		if q.wake(now); len(q.entries) > 0 {
+			t.Error("it is still kept")
 		}
 	})
 	t.Run("nudges that never pause put it off ten times as long at most", func(t *testing.T) {

@@ -19,11 +19,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/summary"
@@ -42,7 +42,7 @@ type rig struct {
 	summaries *summarizer
 	learner   *extractor
 	meter     *meter
-	policy    policy.Work
+	policy    contextprofile.Work
 	options   jobrunner.RunnerOptions
 
 	runner  *jobrunner.Runner
@@ -70,13 +70,13 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	r.store = s
-	r.policy = policy.Work{
+	r.policy = contextprofile.Work{
 		Summary: summary.Default(),
 		Extract: extract.Triggers{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 40, MaxTokens: 4000},
 	}
 	r.options = jobrunner.RunnerOptions{
 		Store: s, Facts: factsOf{s}, Summarizer: r.summaries, Extractor: r.learner, Fallback: fallback{}, Meter: r.meter,
-		Policies: func(string) policy.Work { return r.policy }, Log: slog.New(slog.DiscardHandler),
+		WorkOf: func(string) contextprofile.Work { return r.policy }, Log: slog.New(slog.DiscardHandler),
 		Rand: func() float64 { return 0.5 },
 	}
 	return r

@@ -44,7 +44,7 @@ type RunnerOptions struct {
 	// Fallback writes a summary when Summarizer refuses or fails for good, so that no message stays without one. It must
 	// need no model.
 	Fallback Summarizer
-	Policies Policies
+	WorkOf   WorkOf
 	Tenants  Tenants // nil where all tenants ask the same models and none rests
 	Meter    Meter
 	Log      *slog.Logger
@@ -62,11 +62,13 @@ type RunnerOptions struct {
 	// that run in this process leave the machine to callers. nil where models run elsewhere.
 	Busy func() bool
 
-	Now      func() time.Time // time.Now when nil
-	Rand     func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
-	Workers  int              // pieces of work at once; 4 when 0
-	Debounce time.Duration    // without another nudge before a session is looked at, ten times that at most; 100 ms when 0
-	Sweep    time.Duration    // how often the store is asked for what no nudge announced; 30 s when 0
+	Now     func() time.Time // time.Now when nil
+	Rand    func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
+	Workers int              // pieces of work at once; 4 when 0
+	// Debounce is how long a session that is nudged again and again must be left alone before it is looked at. It waits ten times that
+	// at most, and one that was quiet for that long only a tenth of it. 100 ms when 0.
+	Debounce time.Duration
+	Sweep    time.Duration // how often the store is asked for what no nudge announced; 30 s when 0
 	// Lease is how long a job belongs to the process that works on it. It should be longer than a model call: when it
 	// ends early another process may pay for the same answer, of which the first one counts. 2 min when 0.
 	Lease time.Duration
@@ -301,7 +303,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 	}
 	run := &sessionRun{
 		journal: r.journal, announce: func() { r.progress.announce(work.Session.Ref) },
-		request: asked, work: work, policy: r.o.Policies(work.Session.Profile), now: r.journal.now(),
+		request: asked, work: work, policy: r.o.WorkOf(work.Session.Profile), now: r.journal.now(),
 	}
 	return run.run(ctx)
 }

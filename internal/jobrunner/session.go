@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -21,7 +21,7 @@ type sessionRun struct {
 	announce func() // wakes those who wait for the session
 	request  request
 	work     store.SessionWork
-	policy   policy.Work
+	policy   contextprofile.Work
 	now      time.Time
 
 	next   time.Time // when there will be something to do

@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stratamem/strata/internal/documents"
+	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -247,21 +247,21 @@ func (d *Decoder) document(c *check, in Document) *memory.Document {
 	d.closeSession(c)
 	d.current = nil
 	c.id("document.key", in.Key)
-	c.between("document.namespace", int64(len(in.Namespace)), 1, documents.MaxLabels)
+	c.between("document.namespace", int64(len(in.Namespace)), 1, documentquery.MaxLabels)
 	size := 0
 	for _, label := range in.Namespace {
 		c.id("document.namespace", label)
 		size += len(label)
 	}
-	c.between("document.namespace", int64(size), 1, documents.MaxNamespaceBytes)
+	c.between("document.namespace", int64(size), 1, documentquery.MaxNamespaceBytes)
 	c.object("document.value", in.Value)
-	c.between("document.value", int64(len(in.Value)), 2, documents.MaxValueBytes)
-	c.between("document.index_fields", int64(len(in.IndexFields)), 0, documents.MaxFields)
+	c.between("document.value", int64(len(in.Value)), 2, documentquery.MaxValueBytes)
+	c.between("document.index_fields", int64(len(in.IndexFields)), 0, documentquery.MaxFields)
 	for _, f := range in.IndexFields {
 		c.id("document.index_fields", f)
 	}
-	if in.TTLSeconds < 0 || in.TTLSeconds > documents.MaxTTL.Seconds() {
-		c.fault("document.ttl_seconds", "must be 0 to %.0f", documents.MaxTTL.Seconds())
+	if in.TTLSeconds < 0 || in.TTLSeconds > documentquery.MaxTTL.Seconds() {
+		c.fault("document.ttl_seconds", "must be 0 to %.0f", documentquery.MaxTTL.Seconds())
 	}
 	if (in.TTLSeconds > 0) != !in.ExpireTime.IsZero() {
 		c.fault("document.expire_time", "must stand beside ttl_seconds, and without it must not")

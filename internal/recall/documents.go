@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/documents"
+	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
@@ -69,7 +69,7 @@ type DocumentSearch struct {
 	User     memory.UserRef
 	Prefix   []string
 	Query    string // "" for the latest put
-	Filter   documents.Filter
+	Filter   documentquery.Filter
 	MinScore float64
 	Offset   int
 	Limit    int
@@ -186,9 +186,9 @@ func (x *userDocuments) take(scope memory.ScopeKey, docs []store.StoredDocument)
 	for _, d := range docs {
 		id := store.PlaceKey(d.DocumentPlace)
 		x.forget(id)
-		k := knownDocument{etag: d.ETag, top: documents.Top(d.Value)}
+		k := knownDocument{etag: d.ETag, top: documentquery.Top(d.Value)}
 		if !d.Unindexed {
-			k.words = documents.Words(d.Value, d.Fields)
+			k.words = documentquery.Words(d.Value, d.Fields)
 		}
 		x.known[id] = k
 		x.bytes += knownBytes(k)
@@ -310,7 +310,7 @@ func (s *DocumentFinder) read(ctx context.Context, p DocumentSearch, all []ranke
 		at[store.PlaceKey(d.DocumentPlace)] = d.Document
 	}
 	for _, r := range page {
-		if d, ok := at[store.PlaceKey(r.place)]; ok && p.Filter.Admits(documents.Top(d.Value)) {
+		if d, ok := at[store.PlaceKey(r.place)]; ok && p.Filter.Admits(documentquery.Top(d.Value)) {
 			out.Hits = append(out.Hits, DocumentHit{d, r.score})
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -39,7 +39,7 @@ type FactHit = rank.FactHit
 // SearchFacts finds facts by the ranking of BuildContext with the default profile's formula.
 func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, error) {
 	ctx = store.OneRequest(ctx)
-	resolved, err := s.policies.Resolve(policy.Call{})
+	resolved, err := s.profiles.Resolve(contextprofile.Call{})
 	if err != nil {
 		return FactsFound{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 }
 
 // FormulaOf is how a profile weighs facts.
-func FormulaOf(f policy.Facts) rank.FactFormula {
+func FormulaOf(f contextprofile.Facts) rank.FactFormula {
 	return rank.FactFormula{Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife}
 }
 

@@ -3,20 +3,20 @@ package recall
 import (
 	"slices"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // Shown is a message as recall shows it: with masks in the place of the secrets that were noted when it was recorded, and of
 // those in its tags and metadata.
-func Shown(m memory.Message, mask policy.MaskSecrets) memory.Message {
+func Shown(m memory.Message, mask contextprofile.MaskSecrets) memory.Message {
 	parts := slices.Clone(m.Parts)
 	for i := range parts {
 		parts[i] = parts[i].Masked()
 	}
 	m.Parts = parts
-	if mask != policy.MaskNowhere && (len(m.Tags) > 0 || len(m.Metadata) > 0) {
+	if mask != contextprofile.MaskNowhere && (len(m.Tags) > 0 || len(m.Metadata) > 0) {
 		besides := secretscan.RemoveFrom(memory.Message{Tags: m.Tags, Metadata: m.Metadata})
 		m.Tags, m.Metadata = besides.Tags, besides.Metadata
 	}
@@ -25,8 +25,8 @@ func Shown(m memory.Message, mask policy.MaskSecrets) memory.Message {
 
 // MaskedWords are words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
 // masks there too, and of what a caller writes that memory returns later.
-func MaskedWords(words string, mask policy.MaskSecrets) string {
-	if mask == policy.MaskNowhere {
+func MaskedWords(words string, mask contextprofile.MaskSecrets) string {
+	if mask == contextprofile.MaskNowhere {
 		return words
 	}
 	return memory.Masked(words, secretscan.Find(words))

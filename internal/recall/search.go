@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/promptinjection"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -28,7 +28,7 @@ type Searcher struct {
 	index    *SearchIndex
 	facts    *FactCache
 	queries  *Queries
-	policies policy.Policies
+	profiles contextprofile.Set
 	meter    Meter
 	now      func() time.Time
 	related  func(term string) []synonyms.Word
@@ -70,7 +70,7 @@ type Options struct {
 	Index    *SearchIndex
 	Facts    *FactCache
 	Queries  *Queries
-	Policies policy.Policies
+	Profiles contextprofile.Set
 	Meter    Meter
 	Now      func() time.Time
 	Related  func(term string) []synonyms.Word // see rank.Query.Near
@@ -88,7 +88,7 @@ type Options struct {
 func New(o Options) *Searcher {
 	return &Searcher{
 		store: o.Store, messages: o.Messages, index: o.Index, facts: o.Facts, queries: o.Queries,
-		policies: o.Policies, meter: o.Meter, now: o.Now, related: o.Related,
+		profiles: o.Profiles, meter: o.Meter, now: o.Now, related: o.Related,
 		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewMessageVectors, o),
 		transcript: newTextRetriever(memory.ViewTranscript, o), factTexts: newTextRetriever(memory.ViewFacts, o),
 		reranker: newReranking(o),
@@ -134,7 +134,7 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now().UTC().Truncate(time.Microsecond)
 	}
-	p.Query = MaskedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = MaskedWords(p.Query, s.profiles.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p.User, p.SessionIDs)
 	if err != nil {
 		return SearchResult{}, err
@@ -263,7 +263,7 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 		}
 		for _, v := range found {
 			hit := messageHit(v.Message, v.Hit, p.Offset+start+v.At+1, q.Terms)
-			hit.Message = Shown(hit.Message, s.policies.SecretsOf(""))
+			hit.Message = Shown(hit.Message, s.profiles.SecretsOf(""))
 			out.Hits = append(out.Hits, hit)
 			size += v.Message.Message.ContentBytes()
 		}

@@ -53,7 +53,7 @@ const (
 // read from the primary store, where the words, the phrases and the filters are looked for once more.
 func (s *Searcher) SearchTranscript(ctx context.Context, p TranscriptSearch) (TranscriptPage, error) {
 	ctx = store.OneRequest(ctx)
-	p.Query = MaskedWords(p.Query, s.policies.SecretsOf(""))
+	p.Query = MaskedWords(p.Query, s.profiles.SecretsOf(""))
 	sessions, err := s.sessionKeys(ctx, p.User, p.SessionIDs)
 	if err != nil {
 		return TranscriptPage{}, err
@@ -277,7 +277,7 @@ func (w *walk) hit(m memory.PlacedMessage, c candidate) (MessageHit, bool) {
 		return MessageHit{}, false // a view has words of it that it does not say
 	}
 	out.Highlights = joined(out.Highlights, within(span, found))
-	out.Message = Shown(m.Message, w.policies.SecretsOf(""))
+	out.Message = Shown(m.Message, w.profiles.SecretsOf(""))
 	return out, true
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // Rule is why something is due.
@@ -25,7 +25,7 @@ const (
 )
 
 // isSessionDue reports whether nobody spoke in the session for too long. One without messages counts from its last change.
-func isSessionDue(p policy.Retention, s memory.Session, now time.Time) bool {
+func isSessionDue(p contextprofile.Retention, s memory.Session, now time.Time) bool {
 	last := s.LastMessageTime
 	if last.IsZero() {
 		last = s.UpdateTime
@@ -38,7 +38,7 @@ func isOver(age time.Duration, since, now time.Time) bool { return age > 0 && no
 
 // oldMessages are those of a session's messages, in order, that are too old: from the oldest up to the first that is not, so that no hole
 // is left in a conversation. Pinned ones stay.
-func oldMessages(p policy.Retention, messages []memory.Message, now time.Time) (due []memory.SeqRange, end bool) {
+func oldMessages(p contextprofile.Retention, messages []memory.Message, now time.Time) (due []memory.SeqRange, end bool) {
 	for _, m := range messages {
 		switch {
 		case m.Deleted, m.Pinned:
@@ -99,13 +99,13 @@ type dueFact struct {
 
 // dueFacts are the user's facts that are due. Pinned ones stay, whatever the rules say, and so do those that a person wrote or edited, but
 // for the rules of age.
-func dueFacts(p policy.Retention, facts []memory.Fact, now time.Time) []dueFact {
+func dueFacts(p contextprofile.Retention, facts []memory.Fact, now time.Time) []dueFact {
 	var due []dueFact
 	var left []memory.Fact
 	for _, f := range facts {
 		switch {
 		case f.Pinned:
-		case isOver(ageOf(p, f.Category), policy.LastStated(f), now):
+		case isOver(ageOf(p, f.Category), contextprofile.LastStated(f), now):
 			due = append(due, dueFact{f.ID, RuleFactAge})
 		case p.IsUnused(f, now):
 			due = append(due, dueFact{f.ID, RuleUnused})
@@ -117,7 +117,7 @@ func dueFacts(p policy.Retention, facts []memory.Fact, now time.Time) []dueFact 
 }
 
 // ageOf is how old a fact of the category may become; 0 for any age.
-func ageOf(p policy.Retention, c memory.Category) time.Duration {
+func ageOf(p contextprofile.Retention, c memory.Category) time.Duration {
 	var own time.Duration
 	switch c {
 	case memory.CategoryPreference:
@@ -138,7 +138,7 @@ func ageOf(p policy.Retention, c memory.Category) time.Duration {
 
 // excess are the facts above the greatest number: first those that hold no more, then the least significant, then the oldest. all counts
 // pinned ones too.
-func excess(p policy.Retention, all int, facts []memory.Fact) []dueFact {
+func excess(p contextprofile.Retention, all int, facts []memory.Fact) []dueFact {
 	over := all - p.MaxFacts
 	if p.MaxFacts == 0 || over <= 0 {
 		return nil
@@ -147,7 +147,7 @@ func excess(p policy.Retention, all int, facts []memory.Fact) []dueFact {
 	slices.SortFunc(facts, func(a, b memory.Fact) int {
 		return cmp.Or(
 			compareBool(a.IsCurrent(), b.IsCurrent()), cmp.Compare(a.Significance, b.Significance),
-			policy.LastStated(a).Compare(policy.LastStated(b)), cmp.Compare(a.ID, b.ID),
+			contextprofile.LastStated(a).Compare(contextprofile.LastStated(b)), cmp.Compare(a.ID, b.ID),
 		)
 	})
 	var due []dueFact

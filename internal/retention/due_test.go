@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -17,15 +17,15 @@ const day = 24 * time.Hour
 
 func TestSessions(t *testing.T) {
 	for promise, c := range map[string]struct {
-		p    policy.Retention
+		p    contextprofile.Retention
 		s    memory.Session
 		want bool
 	}{
-		"is due when nobody spoke for longer":              {policy.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(31), UpdateTime: ago(1)}, true},
-		"stays while somebody spoke":                       {policy.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(29), UpdateTime: ago(99)}, false},
-		"counts from its last change without a message":    {policy.Retention{Sessions: 30 * day}, memory.Session{UpdateTime: ago(31)}, true},
-		"stays for ever where no age is set":               {policy.Retention{}, memory.Session{LastMessageTime: ago(9999)}, false},
-		"stays at the instant at which the age is reached": {policy.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(30)}, false},
+		"is due when nobody spoke for longer":              {contextprofile.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(31), UpdateTime: ago(1)}, true},
+		"stays while somebody spoke":                       {contextprofile.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(29), UpdateTime: ago(99)}, false},
+		"counts from its last change without a message":    {contextprofile.Retention{Sessions: 30 * day}, memory.Session{UpdateTime: ago(31)}, true},
+		"stays for ever where no age is set":               {contextprofile.Retention{}, memory.Session{LastMessageTime: ago(9999)}, false},
+		"stays at the instant at which the age is reached": {contextprofile.Retention{Sessions: 30 * day}, memory.Session{LastMessageTime: ago(30)}, false},
 	} {
 		t.Run(promise, func(t *testing.T) {
 			if got := isSessionDue(c.p, c.s, now); got != c.want {
@@ -46,7 +46,7 @@ func messages(ages ...int) []memory.Message {
 }
 
 func TestMessages(t *testing.T) {
-	p := policy.Retention{Messages: 10 * day}
+	p := contextprofile.Retention{Messages: 10 * day}
 	for promise, c := range map[string]struct {
 		ages []int
 		want []memory.SeqRange
@@ -88,39 +88,39 @@ func TestFacts(t *testing.T) {
 	again := func(f *memory.Fact) { f.Evidence = []memory.Evidence{{Time: ago(2)}} }
 	preference := func(f *memory.Fact) { f.Category = memory.CategoryPreference }
 	for promise, c := range map[string]struct {
-		p     policy.Retention
+		p     contextprofile.Retention
 		facts []memory.Fact
 		want  []dueFact
 	}{
 		"one that was stated too long ago is due": {
-			policy.Retention{Facts: 10 * day},
+			contextprofile.Retention{Facts: 10 * day},
 			[]memory.Fact{fact("old", 11, 9, nil), fact("new", 9, 1, nil), fact("again", 30, 1, again)},
 			[]dueFact{{"old", RuleFactAge}},
 		},
 		"a category has an age of its own": {
-			policy.Retention{Facts: 10 * day, Categories: policy.CategoriesRetention{Preference: 100 * day}},
+			contextprofile.Retention{Facts: 10 * day, Categories: contextprofile.CategoriesRetention{Preference: 100 * day}},
 			[]memory.Fact{fact("goal", 11, 5, nil), fact("liking", 11, 5, preference)},
 			[]dueFact{{"goal", RuleFactAge}},
 		},
 		"one of little significance that nobody used is due": {
-			policy.Retention{Unused: 10 * day, UnusedSignificance: 3},
+			contextprofile.Retention{Unused: 10 * day, UnusedSignificance: 3},
 			[]memory.Fact{fact("small", 20, 3, nil), fact("large", 20, 4, nil), fact("used", 20, 1, used), fact("edited", 20, 1, edited)},
 			[]dueFact{{"small", RuleUnused}},
 		},
 		"of too many those go first that hold no more, then the least significant, then the oldest": {
-			policy.Retention{MaxFacts: 2},
+			contextprofile.Retention{MaxFacts: 2},
 			[]memory.Fact{fact("a", 1, 5, nil), fact("b", 2, 5, nil), fact("c", 1, 4, nil), fact("d", 1, 9, past), fact("e", 9, 9, nil)},
 			[]dueFact{{"d", RuleMaxFacts}, {"c", RuleMaxFacts}, {"b", RuleMaxFacts}},
 		},
 		"of too many those stay that a person wrote": {
-			policy.Retention{MaxFacts: 1}, []memory.Fact{fact("a", 1, 1, edited), fact("b", 2, 1, edited)}, nil,
+			contextprofile.Retention{MaxFacts: 1}, []memory.Fact{fact("a", 1, 1, edited), fact("b", 2, 1, edited)}, nil,
 		},
 		"pinned ones stay, whatever the rules say": {
-			policy.Retention{Facts: day, Unused: day, UnusedSignificance: 10, MaxFacts: 1},
+			contextprofile.Retention{Facts: day, Unused: day, UnusedSignificance: 10, MaxFacts: 1},
 			[]memory.Fact{fact("a", 100, 1, pinned), fact("b", 100, 1, pinned)},
 			nil,
 		},
-		"all stay where nothing is set": {policy.Retention{UnusedSignificance: 3}, []memory.Fact{fact("a", 9999, 1, nil)}, nil},
+		"all stay where nothing is set": {contextprofile.Retention{UnusedSignificance: 3}, []memory.Fact{fact("a", 9999, 1, nil)}, nil},
 	} {
 		t.Run(promise, func(t *testing.T) {
 			if got := dueFacts(c.p, c.facts, now); !reflect.DeepEqual(got, c.want) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
 )
@@ -35,7 +35,7 @@ type Meter interface {
 // Options are what a Keeper needs.
 type Options struct {
 	Store    Store
-	Policies policy.Policies
+	Profiles contextprofile.Set
 	// Begin must begin an erasure, or return the one that has its ID as it is, and do what has to follow: see erasure.Sweeper.
 	Begin func(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
 	// DeleteFact must delete a fact as a person has it deleted; USER_NOT_FOUND or FACT_NOT_FOUND where it is gone.
@@ -104,7 +104,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // keepsMemory reports whether nothing of what is remembered is erased by itself.
-func (k *Keeper) keepsMemory() bool { return k.o.Report || k.o.Policies.KeepsAll() }
+func (k *Keeper) keepsMemory() bool { return k.o.Report || k.o.Profiles.KeepsAll() }
 
 // work looks at the audit, then at all users of all tenants.
 func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
@@ -254,7 +254,7 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 	var due []Due
 	var kept []keptSession
 	for _, s := range sessions {
-		p := k.o.Policies.RetentionOf(s.Profile)
+		p := k.o.Profiles.RetentionOf(s.Profile)
 		one := keptSession{Session: s}
 		if isSessionDue(p, s, now) {
 			whole, left, err := k.unpinned(ctx, s, taught)
@@ -284,7 +284,7 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the default profile of a tenant: %w", err)
 	}
-	own := k.o.Policies.RetentionOf(profile)
+	own := k.o.Profiles.RetentionOf(profile)
 	over, err := k.overMost(ctx, own, user, kept, taught)
 	if err != nil {
 		return nil, err
@@ -320,7 +320,7 @@ func (k *Keeper) sessions(ctx context.Context, user memory.UserRef) ([]memory.Se
 
 // old are the session's messages that are too old.
 func (k *Keeper) old(
-	ctx context.Context, p policy.Retention, s memory.Session, taught places, now time.Time,
+	ctx context.Context, p contextprofile.Retention, s memory.Session, taught places, now time.Time,
 ) (due []memory.SeqRange, err error) {
 	err = k.pages(ctx, s, taught, func(messages []memory.Message) bool {
 		some, end := oldMessages(p, messages, now)
@@ -364,7 +364,7 @@ func (k *Keeper) pages(ctx context.Context, s memory.Session, taught places, eac
 
 // overMost are messages above the greatest number that a user may have: the first ones of the sessions that were spoken in longest ago.
 func (k *Keeper) overMost(
-	ctx context.Context, p policy.Retention, user memory.UserRef, sessions []keptSession, taught places,
+	ctx context.Context, p contextprofile.Retention, user memory.UserRef, sessions []keptSession, taught places,
 ) ([]Due, error) {
 	if p.MaxMessages == 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 // The limits of the API, checked before anything is read or written. They are also in the proto's comments.
@@ -30,7 +30,7 @@ const (
 	maxURIBytes     = 8 << 10
 	maxQueryBytes   = 64 << 10
 	maxInstructions = 256 << 10
-	maxBudget       = policy.MaxTokens
+	maxBudget       = contextprofile.MaxTokens
 	maxSessionIDs   = 100
 	maxReplyBytes   = 3 << 20
 )

@@ -7,8 +7,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -43,7 +43,7 @@ func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) 
 		Model:     c.label("model", req.GetModel()),
 		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
 		Counter:   c.counter("counter", req.GetCounter()),
-		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, policy.MaxStepLimit)),
+		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, contextprofile.MaxStepLimit)),
 	}
 	c.tokensOf("message_tokens", p.Tokens, len(p.Messages))
 	return p, c.err()

@@ -15,8 +15,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/template"
@@ -97,7 +97,7 @@ func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (serv
 		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai, anthropic or responses"), assembly.RenderStructured),
 		AsOf:   c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: c.freshness("fresh", req.GetFresh()),
-		Policy: policy.Call{
+		Policy: contextprofile.Call{
 			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 			Overrides:           c.overrides(req.GetOverrides()),
 			ReserveOutputTokens: between(c, "reserve_output_tokens", req.GetReserveOutputTokens(), 0, maxBudget),

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/documents"
+	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/service"
@@ -30,7 +30,7 @@ type documentKeeper interface {
 	Delete(ctx context.Context, user memory.UserRef, p memory.DocumentPlace) error
 	List(ctx context.Context, q store.DocumentList) (page []memory.Document, more bool, err error)
 	Search(ctx context.Context, p recall.DocumentSearch, how service.DocumentReading) (recall.DocumentsFound, error)
-	Namespaces(ctx context.Context, user memory.UserRef, p documents.Pattern) ([][]string, error)
+	Namespaces(ctx context.Context, user memory.UserRef, p documentquery.Pattern) ([][]string, error)
 }
 
 func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
@@ -57,13 +57,13 @@ func (c documentChecker) document(in *memoryv1.Document) memory.Document {
 	d := memory.Document{
 		DocumentPlace: c.place("document.", in.GetNamespace(), in.GetKey()), Value: c.value(in),
 		Fields: in.GetIndexFields(), Unindexed: in.GetUnindexed(),
-		TTL: c.span("document.ttl", in.GetTtl(), documents.MinTTL, documents.MaxTTL).Truncate(time.Microsecond),
+		TTL: c.span("document.ttl", in.GetTtl(), documentquery.MinTTL, documentquery.MaxTTL).Truncate(time.Microsecond),
 	}
-	c.count("document.index_fields", len(d.Fields), documents.MaxFields)
+	c.count("document.index_fields", len(d.Fields), documentquery.MaxFields)
 	for i, f := range d.Fields {
 		field := fmt.Sprintf("document.index_fields[%d]", i)
 		c.id(field, f)
-		if f != "" && !documents.IsPath(f) {
+		if f != "" && !documentquery.IsPath(f) {
 			c.fault(field, "has a step without a name; write names with a dot between, such as notes[*].text")
 		}
 	}
@@ -78,7 +78,7 @@ func (c documentChecker) value(in *memoryv1.Document) json.RawMessage {
 		c.fault("document.value_json", "stands beside value; set one of them")
 		return nil
 	case in.GetValue() != nil:
-		value := c.object("document.value", in.GetValue(), documents.MaxValueBytes)
+		value := c.object("document.value", in.GetValue(), documentquery.MaxValueBytes)
 		if value == nil {
 			return json.RawMessage("{}")
 		}
@@ -87,8 +87,8 @@ func (c documentChecker) value(in *memoryv1.Document) json.RawMessage {
 		c.fault("document.value", "is required, or value_json")
 		return nil
 	}
-	c.bytes("document.value_json", len(text), documents.MaxValueBytes)
-	if len(text) > documents.MaxValueBytes {
+	c.bytes("document.value_json", len(text), documentquery.MaxValueBytes)
+	if len(text) > documentquery.MaxValueBytes {
 		return nil
 	}
 	var packed bytes.Buffer
@@ -131,15 +131,15 @@ func depthOf(valid []byte) (deepest int) {
 // place checks where a document is; in is the path before the fields.
 func (c documentChecker) place(in string, namespace []string, key string) memory.DocumentPlace {
 	if len(namespace) == 0 {
-		c.fault(in+"namespace", "is required: 1 to %d labels", documents.MaxLabels)
+		c.fault(in+"namespace", "is required: 1 to %d labels", documentquery.MaxLabels)
 	}
 	return memory.DocumentPlace{Namespace: c.labels(in+"namespace", namespace), Key: c.id(in+"key", key)}
 }
 
 // labels checks a namespace, or a part of one.
 func (c documentChecker) labels(field string, labels []string) []string {
-	if len(labels) > documents.MaxLabels {
-		c.fault(field, "has %d labels; the limit is %d", len(labels), documents.MaxLabels)
+	if len(labels) > documentquery.MaxLabels {
+		c.fault(field, "has %d labels; the limit is %d", len(labels), documentquery.MaxLabels)
 		return nil
 	}
 	size := 0
@@ -147,7 +147,7 @@ func (c documentChecker) labels(field string, labels []string) []string {
 		c.id(fmt.Sprintf("%s[%d]", field, i), l)
 		size += len(l)
 	}
-	c.bytes(field, size, documents.MaxNamespaceBytes)
+	c.bytes(field, size, documentquery.MaxNamespaceBytes)
 	return labels
 }
 
@@ -287,14 +287,14 @@ func (s *documentServer) SearchDocuments(
 	return out, nil
 }
 
-func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documents.Filter {
+func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documentquery.Filter {
 	before := len(c.faults)
 	c.fields("filter", req.GetFilter(), 1)
-	c.count("filter", len(req.GetFilter().GetFields()), documents.MaxConditions)
+	c.count("filter", len(req.GetFilter().GetFields()), documentquery.MaxConditions)
 	if len(c.faults) > before {
 		return nil
 	}
-	filter, faults := documents.NewFilter(req.GetFilter().AsMap())
+	filter, faults := documentquery.NewFilter(req.GetFilter().AsMap())
 	for _, f := range faults {
 		c.fault("filter."+f.Name, "%s", f.Fix)
 	}
@@ -306,9 +306,9 @@ func (s *documentServer) ListNamespaces(
 ) (*memoryv1.ListNamespacesResponse, error) {
 	c := documentChecker{&checker{}}
 	user, size := c.user(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
-	pattern := documents.Pattern{
+	pattern := documentquery.Pattern{
 		Prefix: c.labels("prefix", req.GetPrefix()), Suffix: c.labels("suffix", req.GetSuffix()),
-		MaxDepth: int(between(c.checker, "max_depth", req.GetMaxDepth(), 0, documents.MaxLabels)),
+		MaxDepth: int(between(c.checker, "max_depth", req.GetMaxDepth(), 0, documentquery.MaxLabels)),
 	}
 	last, err := c.pagePosition(req)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/messagechecks"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -143,7 +143,7 @@ var (
 		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
 		memory.EraseSummary:  memoryv1.ErasureKind_ERASURE_KIND_SUMMARY,
 	})
-	purges = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
+	purgedBy = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
 		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,
 		memory.PurgedByCompaction: memoryv1.PurgedBy_PURGED_BY_COMPACTION,
 	})
@@ -233,14 +233,14 @@ var (
 		compaction.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
 		compaction.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
 	})
-	memoryRoles = newEnum(map[policy.MemoryRole]memoryv1.MemoryRole{
-		policy.MemoryAsSystem:    memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM,
-		policy.MemoryAsDeveloper: memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER,
-		policy.MemoryAsUser:      memoryv1.MemoryRole_MEMORY_ROLE_USER,
+	memoryRoles = newEnum(map[contextprofile.MemoryRole]memoryv1.MemoryRole{
+		contextprofile.MemoryAsSystem:    memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM,
+		contextprofile.MemoryAsDeveloper: memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER,
+		contextprofile.MemoryAsUser:      memoryv1.MemoryRole_MEMORY_ROLE_USER,
 	})
-	memoryPlaces = newEnum(map[policy.MemoryPlace]memoryv1.MemoryPlace{
-		policy.MemoryBefore: memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE,
-		policy.MemoryAfter:  memoryv1.MemoryPlace_MEMORY_PLACE_AFTER,
+	memoryPlaces = newEnum(map[contextprofile.MemoryPlace]memoryv1.MemoryPlace{
+		contextprofile.MemoryBefore: memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE,
+		contextprofile.MemoryAfter:  memoryv1.MemoryPlace_MEMORY_PLACE_AFTER,
 	})
 	historyOmitReasons = newEnum(map[compaction.Reason]memoryv1.HistoryOmitReason{
 		compaction.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,

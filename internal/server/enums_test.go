@@ -63,7 +63,7 @@ func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
 		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
 		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
 		"OnConflict": isWhole(conflictRules), "SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
-		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purges),
+		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purgedBy),
 		"JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
 		"Watermark": isWhole(watermarkNames), "OmitReason": isWhole(omitReasons), "HistoryOmitReason": isWhole(historyOmitReasons),
 		"SectionKind": isWhole(sectionKinds), "Selection": isWhole(selections), "Render": isWhole(renders),

@@ -185,7 +185,7 @@ func erasureProto(e service.ErasureJob) *memoryv1.Job {
 func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
 	for _, r := range all {
 		out = append(out, &memoryv1.StoreReceipt{
-			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: purges.to(r.PurgedBy),
+			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: purgedBy.to(r.PurgedBy),
 		})
 	}
 	return out

@@ -7,19 +7,19 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
-// overrides converts what a call changes of its profile. Every field is found in policy.Fields by its name: a number or truth
+// overrides converts what a call changes of its profile. Every field is found in contextprofile.Fields by its name: a number or truth
 // value needs nothing here; what has a type of its own is converted in given.
-func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
-	var out policy.Overrides
+func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overrides {
+	var out contextprofile.Overrides
 	if in == nil {
 		return out
 	}
 	switched := c.sections(in.GetSections())
-	for _, f := range policy.Fields() {
+	for _, f := range contextprofile.Fields() {
 		if f.API == "" {
 			continue
 		}
@@ -30,7 +30,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) policy.Overrides {
 		if value == nil {
 			continue
 		}
-		var p policy.Profile
+		var p contextprofile.Profile
 		f.Set(&p, value)
 		if fault, wrong := f.Check(&p); wrong {
 			c.all("overrides", []settingschema.Fault{fault})
@@ -99,7 +99,7 @@ func (c *checker) historyOverride(field string, in *memoryv1.ContextPolicy) any 
 	return *p
 }
 
-// sections are the sections that a call turns on or off, by their names in policy.Fields.
+// sections are the sections that a call turns on or off, by their names in contextprofile.Fields.
 func (c *checker) sections(in []*memoryv1.SectionSwitch) map[string]bool {
 	out := map[string]bool{}
 	for i, s := range in {
@@ -113,7 +113,7 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch) map[string]bool {
 	return out
 }
 
-// switchName is what policy.Fields calls the switch of a section, false for one that has none.
+// switchName is what contextprofile.Fields calls the switch of a section, false for one that has none.
 func switchName(k memoryv1.SectionKind) (string, bool) {
 	//exhaustive:enforce
 	switch k {

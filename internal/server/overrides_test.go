@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 )
 
 // with returns overrides that set one number.
@@ -60,13 +60,13 @@ func plus(value any, by int) any {
 
 func TestOverrides(t *testing.T) {
 	named := map[string]bool{}
-	for _, f := range policy.Fields() {
+	for _, f := range contextprofile.Fields() {
 		named[f.API] = true
 	}
 	t.Run("every field of ContextOverrides is a setting of a profile", func(t *testing.T) {
 		for name := range fieldPaths(new(memoryv1.ContextOverrides).ProtoReflect().Descriptor(), "") {
 			if !named[name] && name != "sections" {
-				t.Errorf("policy.Fields does not name %s", name)
+				t.Errorf("contextprofile.Fields does not name %s", name)
 			}
 		}
 	})
@@ -83,7 +83,7 @@ func TestOverrides(t *testing.T) {
 			}
 		}
 	})
-	for _, f := range policy.Fields() {
+	for _, f := range contextprofile.Fields() {
 		low, high := f.Limits()
 		if f.API == "" || low == nil || f.API == "previous_sessions.max_age" {
 			continue

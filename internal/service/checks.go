@@ -31,7 +31,7 @@ type Checked struct {
 
 // CheckMessages checks messages and stores nothing. One without an id gets the one that a history gives it.
 func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, error) {
-	resolved, err := s.policies.Resolve(countedFor(p.Profile, p.Model, p.Counter))
+	resolved, err := s.profiles.Resolve(countedFor(p.Profile, p.Model, p.Counter))
 	if err != nil {
 		return Checked{}, err
 	}
@@ -126,17 +126,17 @@ func take(turn *store.AppendParams, index int, m store.NewMessage, r messagechec
 
 // checksOf are the checks of the profile of the session, or of the one that a new session will have.
 func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks.Set, error) {
-	if !s.policies.AnyChecks() || len(p.Messages) == 0 {
+	if !s.profiles.AnyChecks() || len(p.Messages) == 0 {
 		return nil, nil
 	}
 	session, err := s.store.Session(ctx, p.Ref)
 	if memory.IsGone(err) {
-		return s.policies.ChecksOf(p.Profile), nil
+		return s.profiles.ChecksOf(p.Profile), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the session's profile: %w", err)
 	}
-	return s.policies.ChecksOf(session.Profile), nil
+	return s.profiles.ChecksOf(session.Profile), nil
 }
 
 // knownOf are the ids among those in which something was found that are stored already.

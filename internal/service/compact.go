@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
@@ -52,7 +52,7 @@ type Compacted struct {
 // Compact applies a context policy to a history. Nothing is stored. A model that fails does not fail the call: the
 // policy's fallback is taken, and the result says so. Where the tenant's budget is used up it does, with LIMIT_EXCEEDED.
 func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, error) {
-	resolved, err := s.policies.Resolve(compactCall(p))
+	resolved, err := s.profiles.Resolve(compactCall(p))
 	if err != nil {
 		return Compacted{}, err
 	}
@@ -89,13 +89,13 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	return out, nil
 }
 
-func compactCall(p CompactParams) policy.Call {
+func compactCall(p CompactParams) contextprofile.Call {
 	c := countedFor(p.Profile, p.Model, p.Counter)
 	if p.Policy != nil {
-		c.Overrides = c.Overrides.With(policy.History, *p.Policy)
+		c.Overrides = c.Overrides.With(contextprofile.History, *p.Policy)
 	}
 	if p.StepLimit > 0 {
-		c.Overrides = c.Overrides.With(policy.StepLimit, p.StepLimit)
+		c.Overrides = c.Overrides.With(contextprofile.StepLimit, p.StepLimit)
 	}
 	return c
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/toolcalls"
@@ -19,9 +19,9 @@ import (
 func compactor(p compaction.Policy) *service.Histories {
 	return service.New(service.Options{
 		Gate: openGate{},
-		Policies: policy.Policies{
-			Default: "default", Profiles: map[string]policy.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
-			Window: func(string) (policy.Window, bool) { return policy.Window{}, false },
+		Profiles: contextprofile.Set{
+			Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
+			Window: func(string) (contextprofile.Window, bool) { return contextprofile.Window{}, false },
 		},
 		Meter: &counts{n: map[string]int{}}, Extractive: builtin.Summarizer{},
 	}).Histories

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
@@ -30,7 +30,7 @@ type ContextBuilder struct {
 	search    *recall.Searcher
 	summaries *SummaryReader
 	work      *Work
-	policies  policy.Policies
+	profiles  contextprofile.Set
 	models    summarisers
 	secret    []byte // the ids of fences are derived from it
 	usage     *Usage
@@ -56,7 +56,7 @@ type contextStore interface {
 func newContextBuilder(o Options, search *recall.Searcher, summaries *SummaryReader, work *Work) *ContextBuilder {
 	return &ContextBuilder{
 		store: o.Store, reads: newMessageReader(o), search: search, summaries: summaries, work: work,
-		policies: o.Policies, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
+		profiles: o.Profiles, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
 		meter: o.Meter, gate: o.Gate, tenancy: o.Tenancy, now: o.Now, sentences: newSentenceCache(),
 	}
 }
@@ -70,7 +70,7 @@ type ContextParams struct {
 	Template     string          // instructions with places for values, in place of Instructions; "" for none
 	Variables    json.RawMessage // values of this call for the Template: a JSON object; nil for none
 	Tools        string          // the tools that the model may call, as JSON; "" for none
-	Policy       policy.Call
+	Policy       contextprofile.Call
 	Render       assembly.Render
 	AsOf         time.Time // zero for now
 	Fresh        *Wait     // background work to wait for; nil for none. Its Ref is not looked at
@@ -82,7 +82,7 @@ type ContextParams struct {
 type ContextResult struct {
 	assembly.Result
 	UserID           string
-	Policy           policy.Resolved
+	Policy           contextprofile.Resolved
 	ToolsTokens      int64 // kept free for tools
 	AsOf             time.Time
 	Watermarks       Watermarks
@@ -116,7 +116,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	work.Session.Ref = p.Ref
 	p.Policy.SessionProfile = work.Session.Profile
 	if p.Policy.SessionProfile == "" {
-		if p.Policy.SessionProfile, err = profileOf(ctx, s.tenancy, s.policies, p.Ref.Tenant); err != nil {
+		if p.Policy.SessionProfile, err = profileOf(ctx, s.tenancy, s.profiles, p.Ref.Tenant); err != nil {
 			return ContextResult{}, err
 		}
 	}
@@ -159,7 +159,7 @@ func (s *ContextBuilder) shrinkAndDecide(
 	ctx context.Context,
 	p ContextParams,
 	g gathered,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 ) (out ContextResult, err error) {
 	err = s.gate.Aside(ctx, func() error {
 		smaller, err := s.shrink(ctx, p, g, r)
@@ -174,8 +174,8 @@ func (s *ContextBuilder) shrinkAndDecide(
 }
 
 // resolve returns the policy of a call, in which the tokens of its tools are kept free.
-func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
-	resolved, err := s.policies.Resolve(p.Policy)
+func (s *ContextBuilder) resolve(p *ContextParams) (contextprofile.Resolved, error) {
+	resolved, err := s.profiles.Resolve(p.Policy)
 	if err != nil || p.Tools == "" {
 		return resolved, err
 	}
@@ -188,7 +188,7 @@ func (s *ContextBuilder) resolve(p *ContextParams) (policy.Resolved, error) {
 		return resolved, err
 	}
 	p.Policy.ToolSchemaTokens += tokens.Tokens(counter, cost)
-	return s.policies.Resolve(p.Policy)
+	return s.profiles.Resolve(p.Policy)
 }
 
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain: in the session asked
@@ -222,7 +222,7 @@ func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]mem
 const maxAwaited = 1000
 
 // decide assembles; recalled messages are read from the primary store when it is known how many can find room.
-func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r policy.Resolved) (ContextResult, error) {
+func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r contextprofile.Resolved) (ContextResult, error) {
 	out := ContextResult{
 		UserID:         p.Ref.UserID,
 		Policy:         r,
@@ -295,7 +295,7 @@ func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered
 
 // headingLanguage is the language of a context's headings: the profile's, else the user's, else that of what the user said
 // lately.
-func headingLanguage(p ContextParams, g gathered, r policy.Resolved) string {
+func headingLanguage(p ContextParams, g gathered, r contextprofile.Resolved) string {
 	if tag := cmp.Or(r.Headings, g.language); tag != "" {
 		return tag
 	}

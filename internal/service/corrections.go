@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
@@ -21,7 +21,7 @@ import (
 type SummaryEditor struct {
 	store     summaryEditStore
 	summaries *SummaryReader
-	policies  policy.Policies
+	profiles  contextprofile.Set
 	secrets   sessionSecrets
 	runner    Runner
 	now       clock
@@ -41,7 +41,7 @@ type summaryEditStore interface {
 
 func newSummaryEditor(o Options, summaries *SummaryReader) *SummaryEditor {
 	return &SummaryEditor{
-		store: o.Store, summaries: summaries, policies: o.Policies, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+		store: o.Store, summaries: summaries, profiles: o.Profiles, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *SummaryEditor) changing(ctx context.Context, ref SummaryRef) (c changin
 		c.last = c.marks.OfPeriod(ref.Kind, c.period.Name)
 		c.last.Period = c.period.Name
 	}
-	c.last.Kind, c.maximum = ref.Kind, s.policies.WorkOf(profile).Summary.MaxTokens
+	c.last.Kind, c.maximum = ref.Kind, s.profiles.WorkOf(profile).Summary.MaxTokens
 	now, err := s.summaries.Summary(ctx, ref)
 	switch {
 	case err == nil:

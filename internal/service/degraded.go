@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 )
 
@@ -31,7 +31,7 @@ const (
 )
 
 // modelDegradation says what a context lacks since its model is not known.
-func modelDegradation(r policy.Resolved) []memory.Degradation {
+func modelDegradation(r contextprofile.Resolved) []memory.Degradation {
 	var out []memory.Degradation
 	if r.Unknown {
 		out = append(
@@ -70,7 +70,7 @@ const degradedConcepts = "the profile's history strategy is facts, which asks a 
 
 // unaskedDegradation says where a context has an ordinary summary in place of what its policy's strategy would have a model
 // write: no context waits for a model.
-func unaskedDegradation(r policy.Resolved, d promise) []memory.Degradation {
+func unaskedDegradation(r contextprofile.Resolved, d promise) []memory.Degradation {
 	if !d.compresses {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stratamem/strata/internal/documents"
+	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
@@ -165,7 +165,7 @@ func (s *Documents) List(ctx context.Context, q store.DocumentList) (page []memo
 	}
 	whole := len(page) == limit+1
 	page, more = cutPage(page, limit)
-	return page, more || !whole && len(page) > 0 && valueBytes(page) > listedBytes-documents.MaxValueBytes, nil
+	return page, more || !whole && len(page) > 0 && valueBytes(page) > listedBytes-documentquery.MaxValueBytes, nil
 }
 
 // valueBytes is how large the values are. A page that was ended by them is within one value of its bound.
@@ -197,7 +197,7 @@ func (s *Documents) Search(ctx context.Context, p recall.DocumentSearch, how Doc
 }
 
 // Namespaces returns the namespaces that hold documents and match the pattern, in their order.
-func (s *Documents) Namespaces(ctx context.Context, user memory.UserRef, p documents.Pattern) ([][]string, error) {
+func (s *Documents) Namespaces(ctx context.Context, user memory.UserRef, p documentquery.Pattern) ([][]string, error) {
 	heads, err := s.store.DocumentHeads(ctx, user, s.now.stored())
 	if err != nil {
 		return nil, fmt.Errorf("read what documents there are: %w", err)

@@ -2,8 +2,8 @@ package service
 
 import (
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 )
@@ -15,7 +15,7 @@ const fillFrom = 2
 // gatherFill looks for messages to fill the context with, where what was found cannot take so many tokens as the policy's
 // floor. None is of the session's tail, and none is hidden.
 func (s *ContextBuilder) gatherFill(
-	r policy.Resolved, hidden func() (memory.Hidden, error), found recall.Found, tail memory.Place,
+	r contextprofile.Resolved, hidden func() (memory.Hidden, error), found recall.Found, tail memory.Place,
 ) ([]rank.Hit, error) {
 	inTail := func(p memory.Place) bool { return p.Session == tail.Session && p.Seq >= tail.Seq }
 	if reaches(found.Hits, fillFrom*min(r.RecallFloor, r.Available), r.Counter, inTail) {
@@ -26,7 +26,7 @@ func (s *ContextBuilder) gatherFill(
 		return nil, err
 	}
 	return s.search.Fill(found.Scope, rank.FillQuery{
-		Found: found.Hits, Limit: policy.MaxTopK,
+		Found: found.Hits, Limit: contextprofile.MaxTopK,
 		Exclude: func(p memory.Place) bool { return inTail(p) || unseen.Has(p) },
 	}), nil
 }
@@ -41,7 +41,7 @@ func firstSeq(session memory.Session, tail []memory.Message) memory.Place {
 
 // fills reports whether messages may stand in a context that were not found. A profile that asks for a least relevance wants
 // none.
-func fills(r policy.Resolved) bool {
+func fills(r contextprofile.Resolved) bool {
 	return r.RecallFloor > 0 && r.Sections.Recalled && r.TopK > 0 && r.MinScore == 0
 }
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
@@ -60,7 +60,7 @@ type recalledHits struct {
 // gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
 // taken from the tail is waited for by what needs it.
 func (s *ContextBuilder) gather(
-	ctx context.Context, p ContextParams, work store.SessionWork, fences []prompttags.ID, r policy.Resolved,
+	ctx context.Context, p ContextParams, work store.SessionWork, fences []prompttags.ID, r contextprofile.Resolved,
 ) (gathered, error) {
 	g := gathered{work: work, fences: fences}
 	all, part := safegroup.WithContext(ctx)
@@ -123,7 +123,7 @@ func (s *ContextBuilder) gather(
 func (s *ContextBuilder) gatherHistory(
 	ctx context.Context,
 	p ContextParams,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 	marks func() (summary.Marks, error),
 	g *gathered,
 ) (err error) {
@@ -142,7 +142,7 @@ func (s *ContextBuilder) gatherHistory(
 
 // gatherCovered reads the session's summary of all but its latest messages, beside the marks, and then the messages after it.
 func (s *ContextBuilder) gatherCovered(
-	ctx context.Context, r policy.Resolved, marks func() (summary.Marks, error), g *gathered,
+	ctx context.Context, r contextprofile.Resolved, marks func() (summary.Marks, error), g *gathered,
 ) (err error) {
 	g.running, g.promise = nil, promise{}
 	var nodes []memory.SummaryNode
@@ -210,7 +210,7 @@ func (s *ContextBuilder) runningOf(
 }
 
 // keptRaw is how many of the latest messages stand raw whatever summaries cover.
-func keptRaw(r policy.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
+func keptRaw(r contextprofile.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
 
 // runningItem is what assembly is given of a session's running summary.
 func runningItem(in Summary) *assembly.Summary {
@@ -267,7 +267,7 @@ func (s *ContextBuilder) gatherSummaries(
 	ctx context.Context,
 	p ContextParams,
 	in recall.Lookups,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 ) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
 	reader := periodReader{user: p.Ref.UserRef}
@@ -324,7 +324,7 @@ func (s *ContextBuilder) gatherSummaries(
 }
 
 // previousSessions reads the latest sessions but the current one, the latest first.
-func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, r policy.Resolved) ([]store.SessionSummary, error) {
+func (s *ContextBuilder) previousSessions(ctx context.Context, p ContextParams, r contextprofile.Resolved) ([]store.SessionSummary, error) {
 	q := store.RecentQuery{User: p.Ref.UserRef, Exclude: p.Ref.SessionID, Limit: r.Summaries.MaxSessions, Until: p.AsOf}
 	if r.Summaries.MaxAge > 0 {
 		q.Since = p.AsOf.Add(-r.Summaries.MaxAge)
@@ -341,7 +341,7 @@ func (s *ContextBuilder) previousItems(
 	ctx context.Context,
 	p ContextParams,
 	in recall.Lookups,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 	seen shown,
 ) ([]assembly.Summary, error) {
 	found, err := s.previousSessions(ctx, p, r)
@@ -458,7 +458,7 @@ func (s *ContextBuilder) contextFacts(
 	ctx context.Context,
 	p ContextParams,
 	in recall.Lookups,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 	session memory.SessionKey,
 ) (recall.RankedFacts, error) {
 	if !r.Facts.LongTerm && !r.Facts.OfSession {
@@ -473,7 +473,7 @@ func (s *ContextBuilder) contextFacts(
 	if r.RecallFloor > 0 && r.Facts.MinScore == 0 {
 		fill = r.Facts.Max
 	}
-	kept := s.policies.RetentionOf("")
+	kept := s.profiles.RetentionOf("")
 	ask := recall.FactQuestion{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories, MinSignificance: r.Facts.MinSignificance,
 		Omits: func(f *memory.Fact) bool { return kept.HasFaded(*f, p.AsOf) },
@@ -545,7 +545,7 @@ func (s *ContextBuilder) tail(
 	ctx context.Context,
 	session memory.Session,
 	running *assembly.Summary,
-	r policy.Resolved,
+	r contextprofile.Resolved,
 ) ([]memory.Message, error) {
 	q := store.MessageQuery{
 		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
@@ -589,7 +589,7 @@ const spareHits = 200
 // recall searches the user's messages. The last recent_n mostly stand in the context anyway, so as many hits more are
 // asked for, and spareHits. Where recall is off, only the watermark is read.
 func (s *ContextBuilder) recall(
-	ctx context.Context, p ContextParams, in recall.Lookups, r policy.Resolved, session memory.Session,
+	ctx context.Context, p ContextParams, in recall.Lookups, r contextprofile.Resolved, session memory.Session,
 ) (out recalledHits, err error) {
 	ask := recall.MessageQuestion{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,

@@ -4,20 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
 // Histories works on histories that agents hold themselves: nothing is stored. Its methods may be called concurrently.
 type Histories struct {
-	policies policy.Policies
+	profiles contextprofile.Set
 	models   summarisers
 	meter    Meter
 }
 
 func newHistories(o Options) *Histories {
-	return &Histories{policies: o.Policies, models: newSummarisers(o), meter: o.Meter}
+	return &Histories{profiles: o.Profiles, models: newSummarisers(o), meter: o.Meter}
 }
 
 // CountParams is what to count.
@@ -73,7 +73,7 @@ const toolsField = "tools_json"
 
 // counter returns the model's counter, else the one asked for, else the default profile's.
 func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
-	resolved, err := s.policies.Resolve(countedFor("", p.Model, p.Counter))
+	resolved, err := s.profiles.Resolve(countedFor("", p.Model, p.Counter))
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +82,10 @@ func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
 
 // countedFor is a call by a profile, "" for the default, whose tokens are counted for a model, or by the counter where no
 // model is given, "" for the profile's.
-func countedFor(profile, model, counter string) policy.Call {
-	c := policy.Call{Profile: profile, Model: model}
+func countedFor(profile, model, counter string) contextprofile.Call {
+	c := contextprofile.Call{Profile: profile, Model: model}
 	if model == "" && counter != "" {
-		c.Overrides = c.Overrides.With(policy.Counter, counter)
+		c.Overrides = c.Overrides.With(contextprofile.Counter, counter)
 	}
 	return c
 }

@@ -354,8 +354,8 @@ func (s *Porter) writeFacts(ctx context.Context, into store.Merge, base int64, d
 		w := store.FactWrite{User: into.User, Scope: into.Scope, Base: base, Time: s.now.stored()}
 		for _, c := range some {
 			w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
-			if slices.Contains(d.Purge, c.Fact.ID) {
-				w.Purge = append(w.Purge, c.Fact.ID)
+			if slices.Contains(d.DropEarlier, c.Fact.ID) {
+				w.DropEarlier = append(w.DropEarlier, c.Fact.ID)
 			}
 		}
 		var err error

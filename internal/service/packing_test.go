@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/service"
 )
 
@@ -29,7 +29,7 @@ func TestAContextIsFilledAlthoughTheBestHitsSayTheSame(t *testing.T) {
 	budget, most := int64(1000), 100
 	out, err := s.BuildContext(t.Context(), service.ContextParams{
 		Ref: ada.Session("now"), Query: "lemon trees", AsOf: r.now, MaxBytes: 1 << 20, Explain: true, Render: assembly.RenderText,
-		Policy: policy.Call{Overrides: policy.Overrides{}.With("budget-tokens", budget).With("top-k", most)},
+		Policy: contextprofile.Call{Overrides: contextprofile.Overrides{}.With("budget-tokens", budget).With("top-k", most)},
 	})
 	r.must(err)
 	if out.Tokens < budget*95/100 || out.Tokens > budget {

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -57,7 +57,7 @@ func (r *recallReader) begin() error {
 // likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and
 // the tail takes what it needs but for theirs. Mostly there is somewhat more, since those take less than they may: some messages
 // are read in vain rather than a few of them by a second read, which assembly would wait for.
-func likelyRoom(p policy.Resolved, tail []memory.Message) int64 {
+func likelyRoom(p contextprofile.Resolved, tail []memory.Message) int64 {
 	left := float64(p.Available) * (1 - p.Facts.Share - p.Summaries.Share)
 	for i := range tail {
 		left -= float64(tail[i].Tokens.O200K)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
@@ -16,7 +16,7 @@ import (
 // Recorder stores the turns of sessions. Its methods may be called concurrently.
 type Recorder struct {
 	store    turnStore
-	policies policy.Policies
+	profiles contextprofile.Set
 	secrets  sessionSecrets
 	secret   []byte // the ids of fences are derived from it
 	runner   Runner
@@ -38,7 +38,7 @@ type turnStore interface {
 
 func newRecorder(o Options) *Recorder {
 	return &Recorder{
-		store: o.Store, policies: o.Policies, secrets: newSessionSecrets(o), secret: o.FenceSecret,
+		store: o.Store, profiles: o.Profiles, secrets: newSessionSecrets(o), secret: o.FenceSecret,
 		runner: o.Runner, meter: o.Meter, tenancy: o.Tenancy, now: o.Now, newID: o.NewID,
 	}
 }
@@ -62,7 +62,7 @@ type Recorded struct {
 
 // Record stores one turn. It returns when the turn is on disk; no index or model is on the way.
 func (s *Recorder) Record(ctx context.Context, p RecordParams) (Recorded, error) {
-	if err := s.policies.Known(p.Profile); err != nil {
+	if err := s.profiles.Known(p.Profile); err != nil {
 		return Recorded{}, err
 	}
 	turn, err := s.prepare(ctx, p, s.lookups(p.Ref))
@@ -105,7 +105,7 @@ func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (
 	if err != nil {
 		return store.AppendParams{}, err
 	}
-	if mask == policy.MaskEverywhere {
+	if mask == contextprofile.MaskEverywhere {
 		p.Messages, p.StatePatch = secretscan.Remove(p.Messages, p.StatePatch) // before digests are made of them
 	}
 	turn, err := s.turn(ctx, p, named)
@@ -118,7 +118,7 @@ func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (
 	if err := s.markEchoes(ctx, p.Ref, turn.Messages); err != nil {
 		return turn, err
 	}
-	if mask == policy.MaskMemory {
+	if mask == contextprofile.MaskMemory {
 		markSecrets(turn.Messages)
 	}
 	odd, err := findings(ctx, turn.Messages, known.calls)
@@ -129,7 +129,7 @@ func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (
 // nameProfile gives a call that names no profile the tenant's, which a new session then has.
 func (s *Recorder) nameProfile(ctx context.Context, p *RecordParams) (err error) {
 	if p.Profile == "" {
-		p.Profile, err = profileOf(ctx, s.tenancy, s.policies, p.Ref.Tenant)
+		p.Profile, err = profileOf(ctx, s.tenancy, s.profiles, p.Ref.Tenant)
 	}
 	return err
 }
@@ -157,13 +157,13 @@ func (s *Recorder) append(ctx context.Context, turn store.AppendParams) (store.A
 // stepLimitReached reports whether the steps are as many as the session's profile allows. The session is only read for
 // its profile where they are as many as any profile allows; a turn that is stored does not fail for it.
 func (s *Recorder) stepLimitReached(ctx context.Context, profile string, ref memory.SessionRef, steps int) bool {
-	if least := s.policies.LeastStepLimit(); least == 0 || steps < least {
+	if least := s.profiles.LeastStepLimit(); least == 0 || steps < least {
 		return false
 	}
 	if session, err := s.store.Session(ctx, ref); err == nil {
 		profile = session.Profile
 	}
-	return steps >= s.policies.StepLimitOf(profile)
+	return steps >= s.profiles.StepLimitOf(profile)
 }
 
 // turn completes what was received: digests first, then what the server adds. The caller named the profile, "" for none.

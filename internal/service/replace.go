@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -59,7 +59,7 @@ func (s *Replacer) Replace(ctx context.Context, p ReplaceParams) (Replaced, erro
 	if err != nil {
 		return Replaced{}, err
 	}
-	if mask == policy.MaskEverywhere {
+	if mask == contextprofile.MaskEverywhere {
 		p.Turn.Messages, _ = secretscan.Remove(p.Turn.Messages, nil) // as those that are stored, which they are compared with
 	}
 	start, err := s.eraser.start(p.Erase)
@@ -362,7 +362,7 @@ func (l *messageList) compare(list []memory.Message) (kept, removed []listedMess
 
 // inPlace is the turn of the messages that are not kept, as Record would store it where the removed ones had never been.
 func (s *Recorder) inPlace(ctx context.Context, p RecordParams, kept, removed []listedMessage) (store.AppendParams, error) {
-	if err := s.policies.Known(p.Profile); err != nil {
+	if err := s.profiles.Known(p.Profile); err != nil {
 		return store.AppendParams{}, err
 	}
 	p.RequestID, p.Messages = "", p.Messages[len(kept):]

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text/synonyms"
@@ -93,7 +93,7 @@ type Options struct {
 	// FenceSecret is what the ids of fences are derived from: see store.Secrets. It must be the same in every server on a
 	// primary store.
 	FenceSecret []byte
-	Policies    policy.Policies
+	Profiles    contextprofile.Set
 	Runner      Runner
 	Meter       Meter
 	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
@@ -137,7 +137,7 @@ func New(o Options) Services {
 	work := newWork(o, maintenance, eraser)
 	search := recall.New(recall.Options{
 		Store: o.Store, Messages: newMessageReader(o), Index: o.SearchIndex, Facts: o.Facts, Queries: o.Queries,
-		Policies: o.Policies, Meter: o.Meter, Now: o.Now, Related: o.Near,
+		Profiles: o.Profiles, Meter: o.Meter, Now: o.Now, Related: o.Near,
 		Vectors: o.Vectors, Texts: o.Texts, ViewDeadline: o.ViewDeadline,
 		Reranker: o.Reranker, RerankCandidates: o.RerankCandidates, RerankDeadline: o.RerankDeadline,
 	})

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -14,7 +14,7 @@ import (
 type Sessions struct {
 	store    sessionStore
 	reads    messageReader
-	policies policy.Policies
+	profiles contextprofile.Set
 	secrets  sessionSecrets
 	runner   Runner
 	now      clock
@@ -42,7 +42,7 @@ type ListedMessages struct {
 
 func newSessions(o Options) *Sessions {
 	return &Sessions{
-		store: o.Store, reads: newMessageReader(o), policies: o.Policies, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+		store: o.Store, reads: newMessageReader(o), profiles: o.Profiles, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
 	}
 }
 
@@ -78,7 +78,7 @@ func cutPage[T any](page []T, limit int) (cut []T, more bool) {
 // UpdateSession changes a session's head.
 func (s *Sessions) UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error) {
 	if u.Profile != nil {
-		if err := s.policies.Known(*u.Profile); err != nil {
+		if err := s.profiles.Known(*u.Profile); err != nil {
 			return memory.Session{}, err
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Sessions) UpdateSession(ctx context.Context, u store.SessionUpdate) (me
 			return memory.Session{}, err
 		}
 		if u.Profile != nil {
-			mask = s.policies.SecretsOf(*u.Profile)
+			mask = s.profiles.SecretsOf(*u.Profile)
 		}
 		maskHead(&u, mask)
 	}

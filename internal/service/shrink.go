@@ -10,8 +10,8 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -43,7 +43,7 @@ type promise struct {
 // gatherPromised reads what a policy with a strategy makes of the session as a whole, as Compact would: before the strategy is
 // due all messages and no summary, then the summary of just what the strategy takes, as far as there is one, and the messages
 // after it.
-func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (err error) {
+func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r contextprofile.Resolved, g *gathered) (err error) {
 	if g.tail, err = s.tail(ctx, g.work.Session, nil, r); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r 
 }
 
 // validOverride refuses a call's own policy that cannot be applied, by the API's name of what is wrong with it.
-func validOverride(p ContextParams, r policy.Resolved) error {
-	if !p.Policy.Overrides.Has(policy.History) {
+func validOverride(p ContextParams, r contextprofile.Resolved) error {
+	if !p.Policy.Overrides.Has(contextprofile.History) {
 		return nil
 	}
 	return r.History.CheckWindow("overrides.policy", r.Window)
@@ -73,7 +73,7 @@ func validOverride(p ContextParams, r policy.Resolved) error {
 
 // promised finds out whether the policy's strategy is due for the session, and returns the last message that it takes. Of a
 // session that is longer than what is read, it is.
-func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r policy.Resolved, g *gathered) (through int64, err error) {
+func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r contextprofile.Resolved, g *gathered) (through int64, err error) {
 	if err := validOverride(p, r); err != nil {
 		return 0, err
 	}
@@ -137,7 +137,7 @@ func (d promise) due(p compaction.Policy) compaction.Policy {
 
 // trimReach is how much of the tail is read where the policy only clears and trims: a bound more than what it may keep, so
 // that it sees that there is more.
-func trimReach(r policy.Resolved) (mostTokens int64, mostMessages int) {
+func trimReach(r contextprofile.Resolved) (mostTokens int64, mostMessages int) {
 	mostTokens, mostMessages = math.MaxInt64, maxTail
 	t := r.History.Trim
 	if !r.History.Trims() || r.History.Compresses() {
@@ -161,7 +161,7 @@ const turnReach = 2000
 
 // unread are the messages between those that a summary covers and the tail, where the tail is no longer because the policy
 // keeps no more.
-func unread(g gathered, r policy.Resolved) []memory.SeqRange {
+func unread(g gathered, r contextprofile.Resolved) []memory.SeqRange {
 	mostTokens, mostMessages := trimReach(r)
 	if mostTokens >= r.Available*slack(r.Counter) && len(g.tail) < mostMessages {
 		return nil
@@ -181,7 +181,7 @@ const headMessages = 10
 
 // gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
 // those that are pinned or tagged, however far back.
-func (s *ContextBuilder) gatherHead(ctx context.Context, r policy.Resolved, g *gathered) error {
+func (s *ContextBuilder) gatherHead(ctx context.Context, r contextprofile.Resolved, g *gathered) error {
 	first := g.work.Session.LastSeq + 1
 	if len(g.tail) > 0 {
 		first = g.tail[0].Seq
@@ -218,7 +218,7 @@ const (
 
 // kept reads those of a run that the context policy keeps whatever it does, the newest first, until they are more than a
 // context can hold.
-func (s *ContextBuilder) kept(ctx context.Context, q store.MessageQuery, r policy.Resolved) (kept []memory.Message, err error) {
+func (s *ContextBuilder) kept(ctx context.Context, q store.MessageQuery, r contextprofile.Resolved) (kept []memory.Message, err error) {
 	q.Marked, q.NewestFirst, q.Limit, q.MaxBytes = true, true, markedPage, lightBytes
 	most := max(r.Available, r.Most) * slack(r.Counter)
 	tokens := int64(0)
@@ -268,7 +268,7 @@ func headOf(messages []memory.Message, keeps compaction.Head) []memory.Message {
 // shrink applies the context policy to what of the session no running summary covers. No model is asked: what the policy
 // wants summarised and the background has not summarised yet, the built-in summariser does, so that equal contexts are
 // equal and none waits.
-func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered, r policy.Resolved) (shrunk, error) {
+func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered, r contextprofile.Resolved) (shrunk, error) {
 	out := shrunk{running: g.running, tail: g.tail, kept: g.head}
 	if !r.History.IsSet() || len(g.tail) == 0 {
 		return out, nil

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/template"
 )
@@ -24,7 +24,7 @@ type states struct {
 // gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
 // user is read only where somebody asks for it.
 func (s *ContextBuilder) gatherStates(
-	ctx context.Context, p ContextParams, r policy.Resolved, session json.RawMessage, id prompttags.ID,
+	ctx context.Context, p ContextParams, r contextprofile.Resolved, session json.RawMessage, id prompttags.ID,
 ) (out states, err error) {
 	var notes []memory.Note
 	out.instructions = p.Instructions

@@ -3,8 +3,8 @@ package service
 import (
 	"context"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -31,7 +31,7 @@ func (unlimited) Check(context.Context, string) error { return nil }
 func (unlimited) Profile(context.Context, string) (string, error) { return "", nil }
 
 // profileOf is the profile of the tenant's sessions that name none. One that this server does not have, or not any more, is as none.
-func profileOf(ctx context.Context, t Tenancy, p policy.Policies, tenant string) (string, error) {
+func profileOf(ctx context.Context, t Tenancy, p contextprofile.Set, tenant string) (string, error) {
 	profile, err := t.Profile(ctx, tenant)
 	if err != nil || p.Known(profile) != nil {
 		return "", err

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/service"
@@ -189,10 +189,10 @@ func (r *rig) service(w wiring) services {
 		r.t.Fatal(err)
 	}
 	r.counts = &counts{n: map[string]int{}}
-	profile := policy.Profile{
-		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Sections: policy.Sections{Recalled: true, Recent: true}, MemoryRole: policy.MemoryAsSystem,
-		Summaries: policy.Summaries{Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3},
-		Counter:   "o200k_base", Facts: policy.Facts{
+	profile := contextprofile.Profile{
+		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Sections: contextprofile.Sections{Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsSystem,
+		Summaries: contextprofile.Summaries{Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3},
+		Counter:   "o200k_base", Facts: contextprofile.Facts{
 			LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1, MinSignificance: w.least,
 		},
 	}
@@ -202,7 +202,7 @@ func (r *rig) service(w wiring) services {
 		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
-		Policies: policy.Policies{Profiles: map[string]policy.Profile{"default": profile}, Default: "default"},
+		Profiles: contextprofile.Set{Profiles: map[string]contextprofile.Profile{"default": profile}, Default: "default"},
 		Runner:   idle{}, Meter: r.counts, Now: func() time.Time { return r.now },
 		NewID:   func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) },
 		Vectors: w.vectors, Texts: w.texts, ViewDeadline: w.deadline,

@@ -12,7 +12,7 @@ import (
 // An erasure has two halves. BeginErasure takes its target out of everything that a caller can see, before it returns, and
 // keeps the erasure itself in the same write: a process that dies right after leaves work that PendingErasures finds. Sweeping
 // then deletes what is left of the target, in pieces so small that calls of others do not wait. Facts are not the store's to
-// choose: the caller removes those that the erased messages taught by ApplyFacts (FactWrite.Forget, FactChange, FactWrite.Purge).
+// choose: the caller removes those that the erased messages taught by ApplyFacts (FactWrite.Forget, FactChange, FactWrite.DropEarlier).
 type Erasures interface {
 	// BeginErasure must begin the erasure, or return the one that has the ID as it is. Of EraseMessages only the messages that
 	// exist count; without any it must still keep the erasure. It must refuse an unknown user or session with USER_NOT_FOUND or

@@ -23,15 +23,15 @@ type Facts interface {
 	// FactsOfJob must return the ids of the facts that the job changed and that were not deleted since, byte by byte.
 	// An unknown job changed none.
 	FactsOfJob(ctx context.Context, ref JobRef) ([]string, error)
-	// ApplyFacts must, in one write, store every change with its revision, forget and purge what is to be, keep what is
-	// quarantined, make the job final as applied without its answer, and raise the user's fact revision by one. Further:
+	// ApplyFacts must, in one write, store every change with its revision, forget what is to be, delete the earlier
+	// revisions of DropEarlier, keep what is quarantined, make the job final as applied without its answer, and raise the user's fact revision by one. Further:
 	//   - It must refuse with CONTENTION, and change nothing, when the revision is not Base any more, or when a changed fact
 	//     is stored with a lower revision than the one before Fact.Revision.
 	//   - Applying a job that is final must change nothing and return the revision.
 	//   - A write that reverts a job must in the same write make it JobReverted with the receipt as its answer. Reverting
 	//     it again must change nothing and return the revision; a job that was not applied must be refused with
 	//     JOB_NOT_REVERTIBLE, also where the revision is not Base.
-	//   - Of Purge, only facts that the write changes may lose earlier revisions.
+	//   - Of DropEarlier, only facts that the write changes may lose earlier revisions.
 	//   - A write for another life of the user must be refused with USER_NOT_FOUND. Only a write without a job creates the
 	//     user.
 	//   - UpdateUser, UpdateSession and UpdateMessage that set Extract to ExtractNone must raise the revision by one before
@@ -92,7 +92,7 @@ type FactWrite struct {
 	Receipt     []byte          // of the revert: kept as the job's answer
 	Changes     []FactChange
 	Forget      []ForgetFact
-	Purge       []string             // ids of changed facts whose earlier revisions are deleted, because an erased message is in them
+	DropEarlier []string             // ids of changed facts whose earlier revisions are deleted, because an erased message is in them
 	Quarantined []memory.Quarantined // their ids derive from the job
 	Reason      string               // why the job has less effect than its answer asks for; "" leaves the job's reason as it is
 	Usage       memory.ModelUsage    // added to the job's

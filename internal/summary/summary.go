@@ -19,7 +19,7 @@ const (
 
 // Policy says when a session is summarised and how. Triggers are counted over messages that no leaf covers: any of them that
 // is set fires, at or above its value. Of the keeps, which a trigger leaves without a summary, the largest that is set counts.
-// Idleness summarises everything, kept messages too. Tags are those of a profile: see policy.Profile.
+// Idleness summarises everything, kept messages too. Tags are those of a profile: see contextprofile.Profile.
 type Policy struct {
 	Form            Form          `name:"form" default:"tree" enum:"tree,recursive" help:"tree: summaries of ranges, merged level by level. recursive: each rewrites the one before together with the new messages."`
 	TriggerMessages int           `name:"trigger-messages" default:"11" help:"Summarise at so many messages without a summary, {limits}; 0 for never."`

@@ -141,7 +141,7 @@ func seedFacts(ctx context.Context, data string, shape testconversations.Shape) 
 // seedFactsIn writes n facts of a user who exists.
 func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape testconversations.Shape) error {
 	ref := memory.UserRef{Tenant: "default", UserID: userID}
-	texts := testconversations.Shape{Seed: shape.Seed + 7}.Queries(n)
+	texts := factTexts(n, shape)
 	for i := 0; i < n; i += factsAtOnce {
 		user, err := st.User(ctx, ref)
 		if err != nil {
@@ -156,6 +156,11 @@ func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n in
 		}
 	}
 	return nil
+}
+
+// factTexts are what the seeded facts say.
+func factTexts(n int, shape testconversations.Shape) []string {
+	return testconversations.Shape{Seed: shape.Seed + 7}.Queries(n)
 }
 
 func seededFact(n int, words string, shape testconversations.Shape) memory.Fact {

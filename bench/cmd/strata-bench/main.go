@@ -38,6 +38,7 @@ type options struct {
 	seamsHits  int           // how often the server dies at each seam
 	replays    int           // of two sessions that contradict each other
 	long       int           // messages of the long session
+	langmem    string        // the folder of the program that searches by LangMem
 	backends   string        // the folder of the scripts that start servers
 	hostile    int           // requests at each way in
 	seed       uint64        // of hostile requests and loads
@@ -49,7 +50,7 @@ type options struct {
 type figure struct {
 	name, about string
 	run         func(context.Context, options) error
-	tiers       bool // wants MongoDB, or all three servers
+	more        bool // wants more than our server: MongoDB, all three servers, or LangMem
 }
 
 func figures() []figure {
@@ -59,6 +60,7 @@ func figures() []figure {
 		{"large", "BuildContext for one user of -messages messages: time, cold first call, memory with 32 calls at once", largeFigure, false},
 		{"record", "Record: open loop beside a bare insert, closed loops of 64 clients", recordFigure, false},
 		{"facts", "BuildContext on W with 10,000 facts and an embedder over HTTP", factsFigure, false},
+		{"langmem", "SearchFacts at 10,000 facts of 1,536 numbers beside LangMem's search tool over sqlite-vec", langmemFigure, true},
 		{"learn", "how soon a fact is there; model calls of a conversation of 100 messages", learnFigure, false},
 		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged twin", crashFigure, false},
 		{"seams", "kill -9 at every point of background work, -seams-hits times each; needs -twin", seamsFigure, false},
@@ -108,6 +110,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	fs.StringVar(&o.mix, "mix", mixedload.DefaultMix, "parts of the calls of a load")
 	fs.IntVar(&o.cycles, "cycles", 30, "how often the server is killed")
 	fs.StringVar(&o.backends, "backends", "tools/backends", "the folder of the scripts that start MongoDB, Milvus and Elasticsearch")
+	fs.StringVar(&o.langmem, "langmem", "bench/cmd/strata-bench/langmem", "the folder of the program that searches by LangMem, and of what it needs")
 	fs.IntVar(&o.long, "long", 200_000, "messages of the long session that costly calls are about")
 	fs.IntVar(&o.replays, "replays", 50, "how often two sessions contradict each other")
 	fs.IntVar(&o.seamsHits, "seams-hits", 3, "how often the server is killed at each point of background work")
@@ -136,7 +139,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 func choose(args []string) ([]figure, []string, error) {
 	all := figures()
 	if len(args) > 0 && args[0] == "all" {
-		return slices.DeleteFunc(all, func(f figure) bool { return f.tiers }), args[1:], nil
+		return slices.DeleteFunc(all, func(f figure) bool { return f.more }), args[1:], nil
 	}
 	var names []string
 	for i, f := range all {

@@ -24,7 +24,7 @@ import (
 )
 
 // startLimit is how long a server may take until it answers its health check.
-const startLimit = 60 * time.Second
+const startLimit = 3 * time.Minute
 
 // ErrEnded says that a server ended before it was ready.
 var ErrEnded = errors.New("the server ended before it was ready")

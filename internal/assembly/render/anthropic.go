@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -151,7 +151,7 @@ func (f Anthropic) Render(c *Content) Rendering {
 	j.stable, j.mark = j.written(), c.CacheMark
 	switch s := c.memoryText(); {
 	case s == "":
-	case c.MemoryRole == policy.MemoryAsUser || c.MemoryLast:
+	case c.MemoryRole == contextprofile.MemoryAsUser || c.MemoryLast:
 		j.message(memory.RoleUser)
 		j.textBlock(s)
 	default:

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -92,7 +92,7 @@ type openaiList struct {
 func (j *openaiList) render(c *Content, begin string, block func(*Block)) Rendering {
 	j.buf = append(j.buf, begin...)
 	instructor := memory.RoleSystem
-	if c.MemoryRole == policy.MemoryAsDeveloper {
+	if c.MemoryRole == contextprofile.MemoryAsDeveloper {
 		instructor = memory.RoleDeveloper // a request should not have both
 	}
 	if c.Instructions != "" {
@@ -112,11 +112,11 @@ func (j *openaiList) render(c *Content, begin string, block func(*Block)) Render
 	return out
 }
 
-func speakerOf(r policy.MemoryRole) memory.Role {
+func speakerOf(r contextprofile.MemoryRole) memory.Role {
 	switch r {
-	case policy.MemoryAsSystem:
+	case contextprofile.MemoryAsSystem:
 		return memory.RoleSystem
-	case policy.MemoryAsDeveloper:
+	case contextprofile.MemoryAsDeveloper:
 		return memory.RoleDeveloper
 	}
 	return memory.RoleUser

@@ -7,8 +7,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -59,7 +59,7 @@ type Content struct {
 	// Pending is the first block that belongs to pending messages. A text has these behind its tags, so MemoryAt must not be
 	// above Pending there.
 	Pending    int
-	MemoryRole policy.MemoryRole
+	MemoryRole contextprofile.MemoryRole
 	MemoryLast bool // state and memory are a message among the others, not part of what the conversation begins with
 	CacheMark  bool // whether a rendering for Anthropic marks what is stable of it to be cached
 	Bytes      int  // about how long the rendering will be

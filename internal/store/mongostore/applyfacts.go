@@ -30,7 +30,7 @@ type applyingDoc struct {
 	Revisions   []revisionDoc     `bson:"revisions"` // in the order of the changes
 	Facts       []appliedFact     `bson:"facts"`
 	Forget      []forgottenDoc    `bson:"forget"`
-	Purge       []string          `bson:"purge,omitempty"` // facts of which only the last revision is left
+	DropEarlier []string          `bson:"purge,omitempty"` // facts of which only the last revision is left
 	Quarantined []quarantinedDoc  `bson:"quarantined"`
 	Counted     bool              `bson:"counted,omitempty"` // its refused operations were counted
 }
@@ -116,7 +116,7 @@ func (d *applyingDoc) add(scope memory.ScopeKey, w store.FactWrite, facts writep
 		}
 		d.Forget = append(d.Forget, gone)
 	}
-	d.Purge = facts.Purged
+	d.DropEarlier = facts.DropEarlier
 	for i, q := range facts.Quarantined {
 		d.Quarantined = append(d.Quarantined, quarantinedDoc{
 			Key: quarantinedKey(scope, d.Change, i), Scope: scope, ID: q.ID, Time: micros(q.Time), SessionID: q.SessionID,

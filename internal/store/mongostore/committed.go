@@ -37,7 +37,7 @@ type committedWrite struct {
 
 func (a *committedWrite) run(ctx context.Context) error {
 	g, ctx := safegroup.WithContext(ctx)
-	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.purge, a.forget, a.quarantine, a.finish} {
+	for _, step := range []func(context.Context) error{a.putFacts, a.putRevisions, a.dropEarlier, a.forget, a.quarantine, a.finish} {
 		g.Go(func() error { return step(ctx) })
 	}
 	return g.Wait()
@@ -84,8 +84,8 @@ func (a *committedWrite) putFacts(ctx context.Context) error {
 func (a *committedWrite) putFact(f appliedFact) (mongo.WriteModel, error) {
 	rev := a.w.Revisions[f.Revision]
 	doc := factDoc{Key: factKey(a.scope, rev.Fact), Scope: a.scope, ID: rev.Fact, Sessions: rev.State.sessions(), State: rev.State}
-	if slices.Contains(a.w.Purge, rev.Fact) {
-		doc.Purged = rev.Revision // of revisions that only grow
+	if slices.Contains(a.w.DropEarlier, rev.Fact) {
+		doc.KeptFrom = rev.Revision // of revisions that only grow
 	}
 	if f.New {
 		doc.Missing = a.w.Versions
@@ -139,10 +139,10 @@ func (a *committedWrite) putRevisions(ctx context.Context) error {
 	return write(ctx, a.s.factRevisions, models)
 }
 
-// purge deletes what facts were before the write.
-func (a *committedWrite) purge(ctx context.Context) error {
+// dropEarlier deletes what facts were before the write.
+func (a *committedWrite) dropEarlier(ctx context.Context) error {
 	for _, f := range a.w.Facts {
-		if rev := a.w.Revisions[f.Revision]; slices.Contains(a.w.Purge, rev.Fact) {
+		if rev := a.w.Revisions[f.Revision]; slices.Contains(a.w.DropEarlier, rev.Fact) {
 			if err := a.s.dropRevisions(ctx, a.scope, rev.Fact, rev.Revision); err != nil {
 				return err
 			}
@@ -322,14 +322,14 @@ func (a *committedWrite) end(ctx context.Context) error {
 	if err != nil || res.MatchedCount == 1 {
 		return err
 	}
-	if err := a.dropPurgedAgain(ctx); err != nil {
+	if err := a.dropEarlierAgain(ctx); err != nil {
 		return err
 	}
 	return a.dropForgottenAgain(ctx)
 }
 
-// dropPurgedAgain deletes what this call stored anew of revisions that were purged after the write.
-func (a *committedWrite) dropPurgedAgain(ctx context.Context) error {
+// dropEarlierAgain deletes what this call stored anew of revisions that were dropped after the write.
+func (a *committedWrite) dropEarlierAgain(ctx context.Context) error {
 	ids := make([]string, len(a.w.Revisions))
 	for i, r := range a.w.Revisions {
 		ids[i] = r.Fact
@@ -339,10 +339,10 @@ func (a *committedWrite) dropPurgedAgain(ctx context.Context) error {
 		return err
 	}
 	for id, d := range facts {
-		if d.Purged == 0 {
+		if d.KeptFrom == 0 {
 			continue
 		}
-		if err := a.s.dropRevisions(ctx, a.scope, id, d.Purged); err != nil {
+		if err := a.s.dropRevisions(ctx, a.scope, id, d.KeptFrom); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ type factDoc struct {
 	ID       string          `bson:"id"`
 	Sessions []string        `bson:"sessions"`          // in which it has evidence
 	Missing  []int           `bson:"missing,omitempty"` // versions without a vector of its text
-	Purged   int64           `bson:"purged,omitempty"`  // revisions before it are not kept
+	KeptFrom int64           `bson:"purged,omitempty"`  // revisions before it are not kept
 	State    factState       `bson:",inline"`
 }
 

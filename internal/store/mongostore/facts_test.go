@@ -113,7 +113,7 @@ func TestAServerDiesAfterItCommittedAWriteToFacts(t *testing.T) {
 		must(t, err)
 		edit.Fact.Revision, edit.Fact.Text, edit.Cause = 3, "of what is left", memory.CauseErased
 		purging := against(t, s, edit)
-		purging.Purge = []string{"a"}
+		purging.DropEarlier = []string{"a"}
 		applied(t, s, purging)
 		must(t, s.Spread(t.Context(), purging.Scope, raw))
 		history, err := s.FactRevisions(t.Context(), learner, "a")

@@ -106,7 +106,7 @@ func (a *applying) run(key memory.HashKey) (err error) {
 			return err
 		}
 	}
-	for _, id := range facts.Purged {
+	for _, id := range facts.DropEarlier {
 		err := a.c.run(`DELETE FROM fact_revisions WHERE (key, revision) IN (SELECT r.key, r.revision FROM facts f
 			JOIN fact_revisions r ON r.key = f.key AND r.revision < f.revision WHERE f.uid = ? AND f.id = ?)`, a.uid, id)
 		if err != nil {

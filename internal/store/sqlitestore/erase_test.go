@@ -182,7 +182,7 @@ func (h *house) erase(p store.ErasureStart) {
 				continue
 			}
 			f.Revision, f.Text, f.Evidence = 3, "harmless", nil
-			w.Changes, w.Purge = append(w.Changes, store.FactChange{Fact: f, Cause: memory.CauseErased}), append(w.Purge, f.ID)
+			w.Changes, w.DropEarlier = append(w.Changes, store.FactChange{Fact: f, Cause: memory.CauseErased}), append(w.DropEarlier, f.ID)
 		}
 		_, err = h.ApplyFacts(h.t.Context(), w)
 		h.must(err)

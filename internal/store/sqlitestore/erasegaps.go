@@ -25,8 +25,8 @@ const (
 	mostRounds   = 8       // of a pass; in each fewer pages are left
 )
 
-// purges are the passes that end erasures.
-type purges struct {
+// purgePasses are the passes that end erasures.
+type purgePasses struct {
 	asked   atomic.Int64  // calls of purge
 	running chan struct{} // full while a pass runs, which has what follows
 	served  int64         // of asked, those whose rows were deleted before the last pass began
@@ -63,7 +63,7 @@ func (s *erasureStore) Purge(ctx context.Context) error {
 // purge overwrites what deleted rows left behind in the file and its WAL. It reports false while readers are in the way. One pass serves
 // all calls that wait when it begins.
 func (s *core) purge(ctx context.Context) (done bool, err error) {
-	p := &s.purges
+	p := &s.purgePasses
 	mine := p.asked.Add(1)
 	select {
 	case p.running <- struct{}{}:
@@ -89,7 +89,7 @@ func (s *core) purge(ctx context.Context) (done bool, err error) {
 // then at those that were written meanwhile; at the last ones in a transaction that nothing is written beside, so that no room can be
 // brought to a page that was looked at before.
 func (s *core) clearGaps(ctx context.Context) error {
-	left := &s.purges.left
+	left := &s.purgePasses.left
 	for round := 1; ; round++ {
 		var last bool
 		err := s.writeFirst(ctx, "overwrite rooms of pages", func(c *conn) error {

@@ -41,12 +41,12 @@ func (s *Store) BeginMoving() (end func()) {
 func (s *Store) EndErasures(ctx context.Context) (done bool, err error) { return s.purge(ctx) }
 
 // Purges is how many calls of purge there were.
-func (s *Store) Purges() int64 { return s.purges.asked.Load() }
+func (s *Store) Purges() int64 { return s.purgePasses.asked.Load() }
 
 // BeginPurge is the beginning of a pass that ends when end is called.
 func (s *Store) BeginPurge() (end func()) {
-	s.purges.running <- struct{}{}
-	return func() { <-s.purges.running }
+	s.purgePasses.running <- struct{}{}
+	return func() { <-s.purgePasses.running }
 }
 
 // Gaps are the pages of the file whose rooms are as asked for.

@@ -56,13 +56,13 @@ type Store struct {
 
 // core is what every role needs: the connections of the file.
 type core struct {
-	path    string
-	keys    func() string
-	writer  *writer
-	readers chan *conn    // idle ones; nil in place of one that must be dialled again
-	long    chan struct{} // holds one for each long read that runs
-	purges  purges
-	closed  chan struct{}
+	path        string
+	keys        func() string
+	writer      *writer
+	readers     chan *conn    // idle ones; nil in place of one that must be dialled again
+	long        chan struct{} // holds one for each long read that runs
+	purgePasses purgePasses
+	closed      chan struct{}
 }
 
 type (
@@ -135,8 +135,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 	c := &core{
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
-		purges: purges{running: make(chan struct{}, 1)},
-		writer: newWriter(path, o.Log),
+		purgePasses: purgePasses{running: make(chan struct{}, 1)},
+		writer:      newWriter(path, o.Log),
 	}
 	s := &Store{
 		core: c, transcript: &transcript{c}, searchIndex: &searchIndex{c}, journal: &journal{c}, workStore: &workStore{c},

@@ -104,14 +104,14 @@ func testErasures(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err = s.UserOfScope(t.Context(), head.ScopeKey)
 		wantReason(t, err, memory.ReasonUserNotFound)
 	})
-	t.Run("ApplyFacts must delete earlier revisions of facts to Purge", func(t *testing.T) { testPurge(t, withSession(t, open)) })
-	t.Run("ApplyFacts must purge changed facts only", func(t *testing.T) {
+	t.Run("ApplyFacts must delete earlier revisions of facts in DropEarlier", func(t *testing.T) { testPurge(t, withSession(t, open)) })
+	t.Run("ApplyFacts must delete earlier revisions of changed facts only", func(t *testing.T) {
 		s := withSession(t, open)
 		learn(t, s, alice, fact("a"), fact("b"))
 		edited := func(id string, purge ...string) {
 			apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 				w.Changes = []store.FactChange{changed(mustFact(t, s, alice, id), memory.CauseEdited, func(f *memory.Fact) { f.Text = "edited" })}
-				w.Purge = purge
+				w.DropEarlier = purge
 			}))
 		}
 		edited("a")
@@ -1041,7 +1041,7 @@ func testPurge(t *testing.T, s store.PrimaryStore) {
 	}
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) {
 		w.Changes = []store.FactChange{changed(mustFact(t, s, alice, "a"), memory.CauseErased, func(f *memory.Fact) { f.Evidence = nil })}
-		w.Purge = []string{"a"}
+		w.DropEarlier = []string{"a"}
 	}))
 	history, err := s.FactRevisions(t.Context(), alice, "a")
 	failing(t)(history, err)

@@ -62,10 +62,10 @@ type StoredFact struct {
 
 // Facts is what a write does to a user's facts.
 type Facts struct {
-	Revisions   []Revision // in the order of the changes; of a forgotten fact none, of a purged one the last
+	Revisions   []Revision // in the order of the changes; of a forgotten fact none, the last alone of one in DropEarlier
 	Changed     []Changed
 	Forgotten   []Forgotten
-	Purged      []string // changed facts of which only the last revision is left
+	DropEarlier []string // changed facts of which only the last revision is left
 	Quarantined []memory.Quarantined
 }
 
@@ -102,8 +102,8 @@ func Apply(w store.FactWrite, key memory.HashKey, change int64, stored map[strin
 			return Facts{}, err
 		}
 	}
-	for _, id := range w.Purge {
-		p.purge(id)
+	for _, id := range w.DropEarlier {
+		p.dropEarlier(id)
 	}
 	p.listChanged()
 	for _, q := range w.Quarantined {
@@ -176,14 +176,14 @@ func (p *factPlan) forget(f store.ForgetFact, key memory.HashKey) error {
 	return nil
 }
 
-// purge leaves nothing of a changed fact's history but the revision that the write leads to.
-func (p *factPlan) purge(id string) {
+// dropEarlier leaves nothing of a changed fact's history but the revision that the write leads to.
+func (p *factPlan) dropEarlier(id string) {
 	at, changed := p.last[id]
-	if !changed || slices.Contains(p.Purged, id) {
+	if !changed || slices.Contains(p.DropEarlier, id) {
 		return
 	}
 	left := p.Revisions[at].Fact.Revision
-	p.Purged = append(p.Purged, id)
+	p.DropEarlier = append(p.DropEarlier, id)
 	p.drop(func(r Revision) bool { return r.Fact.ID == id && r.Fact.Revision < left })
 }
 

@@ -28,7 +28,7 @@ func summary(f writeplan.Facts) string {
 	for _, g := range f.Forgotten {
 		parts = append(parts, "forgotten "+g.FactID)
 	}
-	for _, id := range f.Purged {
+	for _, id := range f.DropEarlier {
 		parts = append(parts, "purged "+id)
 	}
 	return strings.Join(parts, ", ")
@@ -62,13 +62,13 @@ func TestApply(t *testing.T) {
 			"of a fact that is purged the last revision is left",
 			"b@2=same, a@4=newer, b new false reworded false, a new false reworded true, purged a",
 			store.FactWrite{
-				Changes: []store.FactChange{changed("a", 3, "new"), changed("b", 2, "same"), changed("a", 4, "newer")}, Purge: []string{"a", "a"},
+				Changes: []store.FactChange{changed("a", 3, "new"), changed("b", 2, "same"), changed("a", 4, "newer")}, DropEarlier: []string{"a", "a"},
 			},
 		},
 		{
 			"a fact that does not change is not purged",
 			"b@2=same, b new false reworded false",
-			store.FactWrite{Changes: []store.FactChange{changed("b", 2, "same")}, Purge: []string{"a"}},
+			store.FactWrite{Changes: []store.FactChange{changed("b", 2, "same")}, DropEarlier: []string{"a"}},
 		},
 	} {
 		t.Run(c.promise, func(t *testing.T) {

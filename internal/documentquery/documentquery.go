@@ -1,6 +1,6 @@
-// Package documents decides what is searched of a document, which documents a filter admits and which namespaces a pattern matches.
+// Package documentquery decides what is searched of a document, which documents a filter admits and which namespaces a pattern matches.
 // It is pure.
-package documents
+package documentquery
 
 import (
 	"bytes"

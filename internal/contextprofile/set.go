@@ -1,6 +1,7 @@
-// Package policy decides how a context is built: named profiles, what one call changes of them, and how many tokens
-// that leaves. It is pure.
-package policy
+// Package contextprofile holds the named profiles of the configuration: how contexts are built, what is learnt and how long it is kept.
+// It decides what one call changes of its profile, and how many tokens that leaves. Context policies, which a profile may have for its
+// history, are those of package compaction. It is pure.
+package contextprofile
 
 import (
 	"maps"
@@ -20,8 +21,8 @@ type Window struct {
 	Documents bool
 }
 
-// Policies holds what the configuration says.
-type Policies struct {
+// Set holds the profiles of the configuration, and what of the models a call of one depends on.
+type Set struct {
 	Profiles map[string]Profile
 	Default  string                            // the default profile's name; Profiles must have it
 	Window   func(model string) (Window, bool) // what is known of a model
@@ -62,7 +63,7 @@ type Resolved struct {
 // A budget that the call sets, or the model's window where that is smaller, is for the context with what is reserved for
 // the answer and the tools. One of the profile is for the context alone where the window is known and holds both: it says
 // how much memory is worth, and may be raised within the window for what the caller himself sends.
-func (p Policies) Resolve(c Call) (Resolved, error) {
+func (p Set) Resolve(c Call) (Resolved, error) {
 	name, err := p.profileName(c)
 	if err != nil {
 		return Resolved{}, err
@@ -106,7 +107,7 @@ func (r *Resolved) share(p *Profile, asked bool) {
 }
 
 // named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
-func (p Policies) named(h compaction.Policy) (compaction.Policy, error) {
+func (p Set) named(h compaction.Policy) (compaction.Policy, error) {
 	if !h.Compresses() {
 		return h, nil
 	}
@@ -140,7 +141,7 @@ func unknownName(field, what, where string, known []string) error {
 }
 
 // Known reports whether a profile of that name is configured; "" names the default.
-func (p Policies) Known(name string) error {
+func (p Set) Known(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (p Policies) Known(name string) error {
 
 // profileName is the profile that a call starts from. A session may name one that was taken out of the configuration
 // since: that must not break the session, so it falls back to the default.
-func (p Policies) profileName(c Call) (string, error) {
+func (p Set) profileName(c Call) (string, error) {
 	if err := p.Known(c.Profile); err != nil {
 		return "", err
 	}
@@ -170,7 +171,7 @@ func (p Policies) profileName(c Call) (string, error) {
 }
 
 // of is the profile of a session with that profile: the default where there is none of that name.
-func (p Policies) of(profile string) Profile {
+func (p Set) of(profile string) Profile {
 	if named, ok := p.Profiles[profile]; ok {
 		return named
 	}
@@ -178,16 +179,16 @@ func (p Policies) of(profile string) Profile {
 }
 
 // WorkOf returns the background work's policy of a session with that profile.
-func (p Policies) WorkOf(profile string) Work {
+func (p Set) WorkOf(profile string) Work {
 	of := p.of(profile)
 	return Work{Summary: of.Summaries.Policy, Extract: of.Extraction.Triggers}
 }
 
 // RetentionOf returns how long sessions with that profile are kept.
-func (p Policies) RetentionOf(profile string) Retention { return p.of(profile).Retention }
+func (p Set) RetentionOf(profile string) Retention { return p.of(profile).Retention }
 
 // KeepsAll reports whether no profile lets anything be due.
-func (p Policies) KeepsAll() bool {
+func (p Set) KeepsAll() bool {
 	for _, profile := range p.Profiles {
 		if profile.Retention.IsSet() {
 			return false
@@ -197,7 +198,7 @@ func (p Policies) KeepsAll() bool {
 }
 
 // ChecksOf returns the checks of a session with that profile, nil for none.
-func (p Policies) ChecksOf(profile string) *messagechecks.Set {
+func (p Set) ChecksOf(profile string) *messagechecks.Set {
 	if _, ok := p.Profiles[profile]; ok {
 		return p.rules[profile]
 	}
@@ -205,10 +206,10 @@ func (p Policies) ChecksOf(profile string) *messagechecks.Set {
 }
 
 // SecretsOf is where the secrets of a session with that profile are masked.
-func (p Policies) SecretsOf(profile string) MaskSecrets { return p.of(profile).MaskSecrets }
+func (p Set) SecretsOf(profile string) MaskSecrets { return p.of(profile).MaskSecrets }
 
 // OneSecrets is what all profiles say of secrets, false where they differ.
-func (p Policies) OneSecrets() (mask MaskSecrets, ok bool) {
+func (p Set) OneSecrets() (mask MaskSecrets, ok bool) {
 	mask = p.Profiles[p.Default].MaskSecrets
 	for _, profile := range p.Profiles {
 		if profile.MaskSecrets != mask {
@@ -219,7 +220,7 @@ func (p Policies) OneSecrets() (mask MaskSecrets, ok bool) {
 }
 
 // AnyChecks reports whether any profile has checks.
-func (p Policies) AnyChecks() bool {
+func (p Set) AnyChecks() bool {
 	for _, rules := range p.rules {
 		if !rules.Empty() {
 			return true
@@ -229,10 +230,10 @@ func (p Policies) AnyChecks() bool {
 }
 
 // StepLimitOf is after how many steps without a user an agent should stop in a session of that profile.
-func (p Policies) StepLimitOf(profile string) int { return p.of(profile).StepLimit }
+func (p Set) StepLimitOf(profile string) int { return p.of(profile).StepLimit }
 
 // LeastStepLimit is the lowest step limit of all profiles; 0 without any.
-func (p Policies) LeastStepLimit() int {
+func (p Set) LeastStepLimit() int {
 	least := 0
 	for _, profile := range p.Profiles {
 		if least == 0 || profile.StepLimit < least {

@@ -1,4 +1,4 @@
-package policy
+package contextprofile
 
 import (
 	"golang.org/x/text/language"

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/policy"
+	"github.com/stratamem/strata/internal/contextprofile"
 )
 
-// policies are the profiles and strategies of the configuration, with what it knows of models.
-func policies(cfg config.Config) (policy.Policies, error) {
-	return policy.Policies{
+// profiles are those and strategies of the configuration, with what it knows of models.
+func profiles(cfg config.Config) (contextprofile.Set, error) {
+	return contextprofile.Set{
 		Profiles: cfg.Profiles, Default: cfg.DefaultProfile, Strategies: cfg.Strategies, Models: historyModels(cfg),
-		Window: func(model string) (policy.Window, bool) {
+		Window: func(model string) (contextprofile.Window, bool) {
 			w, ok := cfg.Window(model)
-			return policy.Window{Tokens: w.Tokens, Counter: w.Counter, Documents: w.Documents}, ok
+			return contextprofile.Window{Tokens: w.Tokens, Counter: w.Counter, Documents: w.Documents}, ok
 		},
 	}.Prepare(cfg.TokenCounter)
 }

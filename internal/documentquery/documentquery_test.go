@@ -1,4 +1,4 @@
-package documents_test
+package documentquery_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/documents"
+	"github.com/stratamem/strata/internal/documentquery"
 )
 
 func TestWords(t *testing.T) {
@@ -23,13 +23,13 @@ func TestWords(t *testing.T) {
 		"a path to nothing has nothing":        {[]string{"body.missing", "title.more", "title[*]", "n"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := documents.Words(json.RawMessage(value), c.paths); got != strings.ReplaceAll(c.want, "|", "\n") {
+			if got := documentquery.Words(json.RawMessage(value), c.paths); got != strings.ReplaceAll(c.want, "|", "\n") {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 	t.Run("no more than 16 KiB, in whole characters", func(t *testing.T) {
-		got := documents.Words(json.RawMessage(`{"a": "`+strings.Repeat("가", 20_000)+`"}`), nil)
+		got := documentquery.Words(json.RawMessage(`{"a": "`+strings.Repeat("가", 20_000)+`"}`), nil)
 		if len(got) > 16<<10 || strings.Trim(got, "가") != "" {
 			t.Errorf("got %d bytes", len(got))
 		}
@@ -41,14 +41,14 @@ func TestIsPath(t *testing.T) {
 		"a": true, "a.b c": true, "a[*].b": true, "a[0]": true, "a[12].b[*]": true,
 		"": false, "a..b": false, ".a": false, "a[": false, "a[]": false, "a[x]": false, "a[*": false, "[0]": false, "a]": false, "a[-1]": true, "a[--1]": false, "a[-*]": false,
 	} {
-		if got := documents.IsPath(path); got != want {
+		if got := documentquery.IsPath(path); got != want {
 			t.Errorf("%q is a path: %t, want %t", path, got, want)
 		}
 	}
 }
 
 func TestFilter(t *testing.T) {
-	top := documents.Top(json.RawMessage(`{"kind": "note", "year": 2021, "done": false, "gone": null, "list": [1], "more": {"a": 1}}`))
+	top := documentquery.Top(json.RawMessage(`{"kind": "note", "year": 2021, "done": false, "gone": null, "list": [1], "more": {"a": 1}}`))
 	for filter, want := range map[string]bool{
 		`{}`:               true,
 		`{"kind": "note"}`: true,
@@ -75,7 +75,7 @@ func TestFilter(t *testing.T) {
 			if err := json.Unmarshal([]byte(filter), &in); err != nil {
 				t.Fatal(err)
 			}
-			f, faults := documents.NewFilter(in)
+			f, faults := documentquery.NewFilter(in)
 			if got := f.Admits(top); got != want || len(faults) > 0 {
 				t.Errorf("admits: %t, want %t; faults %v", got, want, faults)
 			}
@@ -89,7 +89,7 @@ func TestFilter(t *testing.T) {
 		"no operator":              {"a": map[string]any{}},
 	} {
 		t.Run("has a fault: "+name, func(t *testing.T) {
-			if _, faults := documents.NewFilter(in); len(faults) != 1 || faults[0].Name != "a" {
+			if _, faults := documentquery.NewFilter(in); len(faults) != 1 || faults[0].Name != "a" {
 				t.Errorf("faults %v", faults)
 			}
 		})
@@ -99,16 +99,16 @@ func TestFilter(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	all := [][]string{{"a"}, {"a", "b", "x"}, {"a", "b", "y"}, {"a", "c", "x"}, {"b", "x"}}
 	for name, c := range map[string]struct {
-		pattern documents.Pattern
+		pattern documentquery.Pattern
 		want    [][]string
 	}{
-		"all":                        {documents.Pattern{}, all},
-		"a prefix":                   {documents.Pattern{Prefix: []string{"a", "b"}}, all[1:3]},
-		"a suffix":                   {documents.Pattern{Suffix: []string{"x"}}, [][]string{all[1], all[3], all[4]}},
-		"any label":                  {documents.Pattern{Prefix: []string{"a", "*", "x"}}, [][]string{all[1], all[3]}},
-		"both":                       {documents.Pattern{Prefix: []string{"a"}, Suffix: []string{"c", "*"}}, [][]string{all[3]}},
-		"a depth lists each once":    {documents.Pattern{MaxDepth: 2}, [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"b", "x"}}},
-		"longer than any of them is": {documents.Pattern{Prefix: []string{"a", "b", "x", "z"}}, nil},
+		"all":                        {documentquery.Pattern{}, all},
+		"a prefix":                   {documentquery.Pattern{Prefix: []string{"a", "b"}}, all[1:3]},
+		"a suffix":                   {documentquery.Pattern{Suffix: []string{"x"}}, [][]string{all[1], all[3], all[4]}},
+		"any label":                  {documentquery.Pattern{Prefix: []string{"a", "*", "x"}}, [][]string{all[1], all[3]}},
+		"both":                       {documentquery.Pattern{Prefix: []string{"a"}, Suffix: []string{"c", "*"}}, [][]string{all[3]}},
+		"a depth lists each once":    {documentquery.Pattern{MaxDepth: 2}, [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"b", "x"}}},
+		"longer than any of them is": {documentquery.Pattern{Prefix: []string{"a", "b", "x", "z"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.pattern.Namespaces(all); !reflect.DeepEqual(got, c.want) {

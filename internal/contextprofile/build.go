@@ -1,4 +1,4 @@
-package policy
+package contextprofile
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // Prepare returns the policies with what can be made ready of every profile: its checks are compiled, the places of its
 // prompts are filled, and a profile that names no counter gets the one given. The profiles must be valid.
-func (p Policies) Prepare(counter string) (Policies, error) {
+func (p Set) Prepare(counter string) (Set, error) {
 	p.Profiles, p.rules = maps.Clone(p.Profiles), map[string]*messagechecks.Set{}
 	for name, profile := range p.Profiles {
 		profile.Counter = cmp.Or(profile.Counter, counter)

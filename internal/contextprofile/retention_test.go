@@ -1,15 +1,15 @@
-package policy_test
+package contextprofile_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/policy"
 )
 
 func TestFactsFadeOutOfContextsBeforeTheyAreDue(t *testing.T) {
-	p := policy.Retention{Unused: 100 * time.Hour, UnusedSignificance: 3}
+	p := contextprofile.Retention{Unused: 100 * time.Hour, UnusedSignificance: 3}
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	for promise, c := range map[string]struct {
 		unused     time.Duration
@@ -39,7 +39,7 @@ func TestFactsFadeOutOfContextsBeforeTheyAreDue(t *testing.T) {
 		})
 	}
 	t.Run("never, where no time is set", func(t *testing.T) {
-		if (policy.Retention{UnusedSignificance: 10}).HasFaded(memory.Fact{Significance: 1}, now) {
+		if (contextprofile.Retention{UnusedSignificance: 10}).HasFaded(memory.Fact{Significance: 1}, now) {
 			t.Error("it faded")
 		}
 	})

@@ -1,6 +1,6 @@
-// Package lazyview opens views in the background when their servers do not answer yet: Strata starts without them, reports what is
-// missing, and uses them once they come.
-package lazyview
+// Package openretry opens views whose servers do not respond when Strata starts: it starts without them, reports which is missing, tries
+// again in the background, and uses them from when an attempt succeeds.
+package openretry
 
 import (
 	"context"

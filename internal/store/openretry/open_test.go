@@ -1,4 +1,4 @@
-package lazyview_test
+package openretry_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/lazyview"
+	"github.com/stratamem/strata/internal/store/openretry"
 	"github.com/stratamem/strata/internal/store/storetest/memview"
 )
 
@@ -26,8 +26,8 @@ type server struct {
 	missing, found int
 }
 
-func (s *server) options() lazyview.Options[store.VectorView] {
-	return lazyview.Options[store.VectorView]{
+func (s *server) options() openretry.Options[store.VectorView] {
+	return openretry.Options[store.VectorView]{
 		Now:     time.Now,
 		Missing: func(error) { s.missing++ },
 		Found:   func() { s.found++ },
@@ -45,7 +45,7 @@ func (s *server) options() lazyview.Options[store.VectorView] {
 func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{down: errDown}
-		v, err := lazyview.Open(t.Context(), s.options())
+		v, err := openretry.Open(t.Context(), s.options())
 		if err != nil || s.missing != 1 {
 			t.Fatalf("got %v, told of it %d times", err, s.missing)
 		}
@@ -73,14 +73,14 @@ func TestAViewThatIsDownAtTheStartIsTakenUpWhenItComes(t *testing.T) {
 func TestANewerSchemaAndSettingsThatCannotBeServedAreRefusedAtOnce(t *testing.T) {
 	for _, final := range []error{store.ErrNewerSchema, store.ErrViewSettings} {
 		s := &server{down: final}
-		if _, err := lazyview.Open(t.Context(), s.options()); !errors.Is(err, final) {
+		if _, err := openretry.Open(t.Context(), s.options()); !errors.Is(err, final) {
 			t.Errorf("got %v", err)
 		}
 	}
 }
 
 func TestAViewThatIsThereIsUsedAtOnce(t *testing.T) {
-	v, err := lazyview.Open(t.Context(), lazyview.Options[store.TextView]{
+	v, err := openretry.Open(t.Context(), openretry.Options[store.TextView]{
 		Now: time.Now, Missing: func(error) {}, Found: func() {},
 		Open: func(context.Context) (store.TextView, error) { return memview.NewTexts(), nil },
 	})
@@ -102,7 +102,7 @@ func TestAViewThatHangsHoldsTheStartUpForThreeSecondsOnly(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		began := time.Now()
-		v, err := lazyview.Open(t.Context(), o)
+		v, err := openretry.Open(t.Context(), o)
 		if took := time.Since(began); err != nil || took != 3*time.Second || !errors.Is(told, context.DeadlineExceeded) {
 			t.Errorf("got %v after %v, told %v", err, took, told)
 		}

@@ -1,4 +1,4 @@
-package lazyview
+package openretry
 
 import (
 	"context"
