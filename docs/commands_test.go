@@ -279,7 +279,7 @@ func serve(t *testing.T, repository string, env []string, command string) {
 		<-said
 		_ = c.Wait()
 	})
-	run(t, repository, env, "timeout 30 bash -c 'until bin/strata health >/dev/null 2>&1; do sleep 0.1; done'")
+	run(t, repository, env, "timeout 180 bash -c 'until bin/strata health >/dev/null 2>&1; do sleep 0.1; done'")
 }
 
 func write(t *testing.T, path, text string) {

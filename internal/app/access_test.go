@@ -42,7 +42,7 @@ type accessDoor interface {
 type grpcDoor struct{ conn *grpc.ClientConn }
 
 func (d grpcDoor) call(ctx context.Context, method, token string, req proto.Message) (replies []proto.Message, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, eventuallyWithin)
 	defer cancel()
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
@@ -317,7 +317,7 @@ func (d httpDoor) call(ctx context.Context, method, token string, req proto.Mess
 	if m.IsStreamingClient() || m.IsStreamingServer() {
 		return d.grpcDoor.call(ctx, method, token, req)
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, eventuallyWithin)
 	defer cancel()
 	reply := newMessage(m.Output())
 	if err := d.entrance.call(withToken(ctx, token), m, req, reply); err != nil {
@@ -384,7 +384,7 @@ func testAccess(t *testing.T, d *desk, h *harness, of *issuer) {
 		}
 	}
 	learnt := &memoryv1.WaitForWatermarkRequest{
-		UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(20 * time.Second),
+		UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: longWait,
 	}
 	d.ask("WorkService/WaitForWatermark", learnt, &memoryv1.WaitForWatermarkResponse{}) // leaves a job that is ada's
 	tried := 0

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
@@ -164,15 +165,15 @@ func refused(t *testing.T, err error, code codes.Code, reason, field string) {
 	}
 }
 
-// inTime makes a call under a deadline of the client's until its reply comes in time, ten times at most. What the server leaves of the
-// time for its reply is a quarter of a second, which a machine that does other work may lose now and then, but not each time.
+// inTime makes a call under a deadline of the client's until its reply comes in time. What the server leaves of the time for its reply
+// is a quarter of a second, which a machine that does other work may lose many times, but not each time.
 func inTime[T any](ctx context.Context, t *testing.T, deadline time.Duration, call func(context.Context) (T, error)) T {
 	t.Helper()
-	for try := 1; ; try++ {
+	for began := time.Now(); ; {
 		bounded, cancel := context.WithTimeout(ctx, deadline)
 		reply, err := call(bounded)
 		cancel()
-		if status.Code(err) != codes.DeadlineExceeded || try == 10 {
+		if status.Code(err) != codes.DeadlineExceeded || time.Since(began) > eventuallyWithin {
 			return must(reply, err)(t)
 		}
 	}
@@ -181,6 +182,9 @@ func inTime[T any](ctx context.Context, t *testing.T, deadline time.Duration, ca
 // eventuallyWithin is far above what anything takes: the tests run side by side, under the race detector too, on machines
 // that do other work, and what failed in the background is tried again only after a pause.
 const eventuallyWithin = 2 * time.Minute
+
+// longWait is how long a call waits for what must come: the few seconds that it waits where nothing is said may pass on such a machine.
+var longWait = durationpb.New(eventuallyWithin)
 
 // eventually waits for what the background does; it polls, since nothing announces it to a client.
 func eventually(t *testing.T, what string, ok func() bool) {

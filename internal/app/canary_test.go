@@ -161,7 +161,7 @@ func (h *harness) grow(t *testing.T, user, canary string) {
 		say(session, words)
 		must(h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: user, SessionId: session}))(t)
 		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: user, SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
+			UserId: user, SessionId: session, Timeout: longWait, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
 		}))(t)
 	}
 	must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: user, Text: "Fears poison and " + canary}}))(t)

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -55,7 +54,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		}
 		must(door.call(h.ctx, "MemoryService/Record", admin, &memoryv1.RecordRequest{UserId: "marieke", SessionId: session, Messages: messages}))(t)
 		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{
-			UserId: "marieke", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(50 * time.Second),
+			UserId: "marieke", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: longWait,
 		}))(t)
 	}
 	record("script", user("m1", "A vegan cake, please. "+scriptCanary))
@@ -102,7 +101,7 @@ func withParkedJobs(t *testing.T) *harness {
 	})
 	for session, words := range map[string]string{"rome": "I live in Rome.", "oslo": "I live in Oslo."} {
 		h.record(t, session, user("", words), assistant("", "I see."))
-		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: session}))(t)
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: session, Timeout: longWait}))(t)
 	}
 	return h
 }

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
@@ -118,7 +116,7 @@ func (h *harness) teach(t *testing.T, user, session, words string) {
 		{Id: "m1", Role: memoryv1.Role_ROLE_USER, Text: words}, {Id: "m2", Role: memoryv1.Role_ROLE_ASSISTANT, Text: "Noted."},
 	}}))(t)
 	must(memoryv1.NewWorkServiceClient(h.conn).WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-		UserId: user, SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(50 * time.Second),
+		UserId: user, SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: longWait,
 	}))(t)
 }
 
@@ -343,13 +341,13 @@ func TestParkedJobsInTheConsole(t *testing.T) {
 			return livesIn("Rome", "I live in Rome")
 		})
 		h.record(t, "s", user("", "I live in Rome."), assistant("", "I see."))
-		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		v = visit(t, h)
 		return h, v, v.get(t, "/jobs", "user", "ada").has(t, http.StatusOK, "401", "Retry", "Skip")
 	}
 	extracted := func(t *testing.T, h *harness) {
 		t.Helper()
-		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}}
+		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}}
 		if r := must(h.work().WaitForWatermark(h.ctx, req))(t); !r.GetReached() {
 			t.Fatalf("waited %v", r)
 		}
@@ -380,7 +378,7 @@ func TestParkedJobsInTheConsole(t *testing.T) {
 		must(door.call(h.ctx, "MemoryService/Record", admin, &memoryv1.RecordRequest{
 			UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("", "I live in Rome."), assistant("", "I see.")},
 		}))(t)
-		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		must(door.call(h.ctx, "WorkService/WaitForWatermark", admin, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		for _, c := range []struct {
 			role    memoryv1.KeyRole
 			user    string

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -41,8 +40,6 @@ func (h *harness) shown(t *testing.T) string {
 	}
 	return b.String()
 }
-
-var longWait = durationpb.New(30 * time.Second)
 
 func TestErasureOfMessages(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 		h := start(t)
 		h.record(t, "monday", user("m1", "I am vegan."))
 		h.record(t, "tuesday", user("m1", "I live in Porto."))
-		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{}})
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: longWait}})
 		if got := facts(r); !strings.Contains(got, "vegan") || !strings.Contains(got, "Porto") || lateFreshness(r) != "" {
 			t.Errorf("got %q, degraded %v", got, r.GetDegraded())
 		}

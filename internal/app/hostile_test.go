@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
@@ -169,7 +168,7 @@ func (s *siege) settle(t *testing.T, user string) {
 	t.Helper()
 	for _, session := range sessionsOf(s.own[user]) {
 		must(s.work().WaitForWatermark(s.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: user, SessionId: session, Timeout: durationpb.New(30 * time.Second),
+			UserId: user, SessionId: session, Timeout: longWait,
 			Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED, memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED},
 		}))(t)
 	}

@@ -295,7 +295,7 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 		}
 		goesOn := func(h *harness, said, word string) {
 			h.record(t, "s", user("", said))
-			r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+			r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 			if !r.GetReached() || r.GetParkedJobId() != "" {
 				t.Errorf("waited %v", r)
 			}

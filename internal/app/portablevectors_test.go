@@ -22,6 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
@@ -60,14 +61,16 @@ func withSum(file string) string {
 	return lines + file[len(lines):at] + hex.EncodeToString(sum[:]) + file[at+2*len(sum):]
 }
 
-// embedded exports a user with vectors once every fact, and every message but so many, has one.
+// embedded exports a user with vectors once every fact, and every message but so many, has one, and background work has nothing left to do.
 func (h *harness) embedded(t *testing.T, user string, without int64) (file string) {
 	t.Helper()
 	eventually(t, "vectors of all", func() bool {
-		before := file
+		if h.working(t, memory.UserRef{Tenant: "default", UserID: user}) {
+			return false
+		}
 		file = h.exportVectors(t, user)
 		end := trailerOf(t, file)
-		return end.Vectors == end.Facts+end.Messages-without && file == before
+		return end.Vectors == end.Facts+end.Messages-without
 	})
 	return file
 }
@@ -119,7 +122,8 @@ func TestVectorsTravelWithAUser(t *testing.T) {
 			case embedded:
 			}
 			endpoint := newEmbedder(t)
-			o := app.Options{LateWrites: 100 * time.Millisecond} // nothing is late here, and erasures are waited for
+			// Nothing is late here, and erasures are waited for.
+			o := app.Options{LateWrites: 100 * time.Millisecond, Sweep: 200 * time.Millisecond}
 			h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
 				c.EmbeddingBaseURL, c.EmbeddingModel = endpoint.URL(), "scripted"
 				if set != embedded {

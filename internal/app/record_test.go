@@ -6,11 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -257,7 +255,7 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 		for i := range 14 {
 			h.record(t, "s", user("", fmt.Sprintf("I was in Porto on day %d.", i)), &memoryv1.Message{Role: memoryv1.Role_ROLE_ASSISTANT})
 		}
-		reply := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 20, Timeout: durationpb.New(20 * time.Second)}))(t)
+		reply := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 20, Timeout: longWait}))(t)
 		if !reply.GetReached() || reply.GetParkedJobId() != "" {
 			t.Errorf("waited: %v", reply)
 		}

@@ -22,7 +22,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -147,7 +146,7 @@ func (h *harness) tellSecrets(t *testing.T, s plantedSecrets) (made, transcript 
 	h.catchUp(t, "s")
 	for _, of := range []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_INDEXED, memoryv1.Watermark_WATERMARK_SUMMARISED} {
 		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{of}, Timeout: durationpb.New(20e9),
+			UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{of}, Timeout: longWait,
 		}))(t)
 	}
 	for _, query := range []string{"What is my password?", "Where do I live and what is the token?", "Is it " + s.pending + "?", "card " + s.card} {

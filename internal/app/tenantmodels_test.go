@@ -8,11 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -98,7 +96,7 @@ func (d *desk) worked(token, session string) {
 	for _, of := range []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_SUMMARISED, memoryv1.Watermark_WATERMARK_EXTRACTED} {
 		out := &memoryv1.WaitForWatermarkResponse{}
 		d.as(token, "WorkService/WaitForWatermark", &memoryv1.WaitForWatermarkRequest{
-			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{of}, Timeout: durationpb.New(30 * time.Second),
+			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{of}, Timeout: longWait,
 		}, out)
 		if !out.GetReached() {
 			d.t.Fatalf("%s: %v was not reached: %v", session, of, out)

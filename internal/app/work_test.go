@@ -38,7 +38,7 @@ func TestWork(t *testing.T) {
 	t.Run("a wait ends when messages are indexed and facts learnt", func(t *testing.T) {
 		h := start(t)
 		h.record(t, "s", user("", "I live in Rome."))
-		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		if w := r.GetWatermarks(); !r.GetReached() || w.GetRecorded() != 1 || w.GetIndexed() != 1 || w.GetExtracted() != 1 || r.GetParkedJobId() != "" {
 			t.Errorf("waited %v", r)
 		}
@@ -274,7 +274,7 @@ func TestParkedJobs(t *testing.T) {
 			return livesIn("Rome", "I live in Rome")
 		})
 		h.record(t, "s", user("", "I live in Rome."), assistant("", "I see."))
-		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s"}))(t)
+		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		jobs := h.jobs(t)
 		if r.GetReached() || len(jobs) != 1 || r.GetParkedJobId() != jobs[0].GetJobId() || jobs[0].GetState() != memoryv1.JobState_JOB_STATE_PARKED || !strings.Contains(jobs[0].GetReason(), "401") {
 			t.Fatalf("waited %v, jobs %v", r, jobs)
@@ -282,7 +282,7 @@ func TestParkedJobs(t *testing.T) {
 		return h, jobs[0].GetJobId()
 	}
 	extracted := func(t *testing.T, h *harness) {
-		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}}
+		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}}
 		if r := must(h.work().WaitForWatermark(h.ctx, req))(t); !r.GetReached() {
 			t.Fatalf("waited %v", r)
 		}

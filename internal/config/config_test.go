@@ -304,7 +304,7 @@ func TestEachStoreIsChosenOnItsOwn(t *testing.T) {
 
 func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 	for _, c := range []struct{ env, says string }{
-		{"STRATA_MONGODB_URI=mongodb://db STRATA_DATA=x.db", "there is one truth"},
+		{"STRATA_MONGODB_URI=mongodb://db STRATA_DATA=x.db", "there is one primary store"},
 		{"STRATA_MONGODB_URI=http://user:secret@db", "it is not a connection string"},
 		{"STRATA_MONGODB_DATABASE=other", "it does nothing without mongodb-uri"},
 		{"STRATA_MONGODB_URI=mongodb://db STRATA_MONGODB_DATABASE=a.b", "letters, digits, dashes and underscores"},
@@ -314,9 +314,10 @@ func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 		{"STRATA_MILVUS_ADDRESS=milvus", "write host:port"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PREFIX=a-b", "letters, digits and underscores"},
 		{"STRATA_MILVUS_INDEX=HNSW", "it does nothing without milvus-address"},
+		{"STRATA_MILVUS_PARTITIONS=16", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=HNSV", "is not one of"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX_PARAMS=M=16", "milvus-index-params (env STRATA_MILVUS_INDEX_PARAMS): FLAT is built without parameters"},
-		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=IVF_FLAT STRATA_MILVUS_SEARCH_PARAMS=nprobe=129", "milvus-search-params (env STRATA_MILVUS_SEARCH_PARAMS): nprobe is 129"},
+		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_INDEX=IVF_FLAT STRATA_MILVUS_SEARCH_PARAMS=nprobe=129", "milvus-search-params (env STRATA_MILVUS_SEARCH_PARAMS): nprobe=129 is above nlist"},
 		{"STRATA_MILVUS_ADDRESS=milvus:1 STRATA_MILVUS_PARTITIONS=1025", "out of its limits"},
 		{"STRATA_MILVUS_TOKEN=secret", "it does nothing without milvus-address"},
 		{"STRATA_MILVUS_DATABASE=x", "it does nothing without milvus-address"},

@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func (c Config) checkTruth(fs *faults) {
 	case uri != "" && c.Data != "" && c.Data != DefaultData:
 		fs.add(
 			"data",
-			"mongodb-uri is set too, and there is one truth: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB",
+			"mongodb-uri is set too, and there is one primary store: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB",
 		)
 	case uri != "" && !strings.HasPrefix(uri, "mongodb://") && !strings.HasPrefix(uri, "mongodb+srv://"):
 		fs.add("mongodb-uri", "it is not a connection string: write it with mongodb:// or mongodb+srv://, such as mongodb://127.0.0.1:27017")
@@ -47,6 +48,7 @@ func (c Config) checkMilvus(fs *faults) {
 		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-token", c.MilvusToken.Reveal(), "", "milvus-address")
 		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
+		needs(fs, "milvus-partitions", strconv.Itoa(c.MilvusPartitions), "64", "milvus-address")
 		if c.MilvusTLS {
 			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
 		}

@@ -56,7 +56,7 @@ func homeCity(seq int64, city string, create, record time.Time) job {
 	proposals, _ := extract.Verify(task, []extract.Op{{
 		Op: "add", Text: "Lives in " + city + ".", Category: "personal_info", Attribute: "home_city", Message: "m1", Quote: "I live in " + city,
 	}})
-	return job{id: fmt.Sprint("slot", seq), proposals: proposals}
+	return job{id: fmt.Sprint("job", seq), proposals: proposals}
 }
 
 func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	busan, seoul := stated(1, "Lives in Busan.", "home_city"), stated(2, "Lives in Seoul.", "home_city")
-	t.Run("a new fact is the slot's, at the first revision", func(t *testing.T) {
+	t.Run("a new fact is the job's, at the first revision", func(t *testing.T) {
 		f := byID(t, applied(extract.State{}, busan), busan.factID())
 		if f.Revision != 1 || f.Origin != memory.FactExtracted || f.CreateTime.IsZero() || !f.IsCurrent() {
 			t.Errorf("it is %+v", f)
@@ -248,6 +248,23 @@ func BenchmarkDecide(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkDecideAmongTheLike decides about a fact that shares a telling word with all others.
+func BenchmarkDecideAmongTheLike(b *testing.B) {
+	facts := make([]memory.Fact, 50)
+	for i := range facts {
+		text := fmt.Sprintf("My locker at the gym has the number %d.", 1000+i)
+		facts[i] = memory.Fact{
+			ID: fmt.Sprint(i), Text: text, Category: memory.CategoryOther, Revision: 1, ValidFrom: noon, CreateTime: noon, UpdateTime: noon,
+			Evidence: []memory.Evidence{{Session: "s", Seq: int64(i), Quote: text, Time: noon.Add(time.Duration(i) * time.Second)}},
+		}
+	}
+	s := extract.State{Facts: extract.NewFacts(facts...)}
+	proposals := stated(100, "My locker at the gym has the number 2000.", "").proposals
+	for b.Loop() {
+		extract.Decide(s, proposals, extract.Source{JobID: "x", Now: noon})
 	}
 }
 

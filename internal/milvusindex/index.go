@@ -86,13 +86,31 @@ func (x Index) WithBuild(text string) (Index, error) {
 func (x Index) WithSearch(text string) (Index, error) {
 	var err error
 	x.Search, err = x.read(kinds[x.Type].search, "is searched", text)
-	if err == nil && x.Search[NProbe] > x.Build[NList] {
-		if strings.Contains(text, NProbe) {
-			return x, fmt.Errorf("nprobe is %d and there are %d clusters: write nlist at most", x.Search[NProbe], x.Build[NList])
-		}
-		x.Search[NProbe] = x.Build[NList]
+	if err != nil {
+		return x, err
 	}
-	return x, err
+	if probed, clusters := x.Search[NProbe], x.Build[NList]; probed > clusters && strings.Contains(text, NProbe) {
+		return x, fmt.Errorf("nprobe=%d is above nlist, which is %d: write %[2]d at most, or raise nlist", probed, clusters)
+	}
+	return x.probed(), nil
+}
+
+// SearchedAs returns the index of a collection with the parameters of searching that were asked for, which count for an index of
+// the same type whatever it was built with. One of another type is searched as it is.
+func (x Index) SearchedAs(asked Index) Index {
+	if x.Type == asked.Type {
+		x.Search = maps.Clone(asked.Search)
+	}
+	return x.probed()
+}
+
+// probed has a search compare no more clusters than there are, which servers refuse.
+func (x Index) probed() Index {
+	if clusters, ok := x.Build[NList]; ok && x.Search[NProbe] > clusters {
+		x.Search = maps.Clone(x.Search)
+		x.Search[NProbe] = clusters
+	}
+	return x
 }
 
 // Equal reports whether a collection with one index has what the other asks for: searching may differ.

@@ -48,11 +48,33 @@ func TestWrongParametersAreRefusedWithTheFix(t *testing.T) {
 		{"HNSW", "M=8,M=16", "", "M is there twice"},
 		{"HNSW", "16", "", `"16" is no parameter: write name=number`},
 		{"HNSW", "", "nprobe=3", `HNSW is searched without "nprobe"`},
-		{"IVF_FLAT", "nlist=64", "nprobe=65", "nprobe is 65 and there are 64 clusters"},
+		{"IVF_FLAT", "nlist=64", "nprobe=65", "nprobe=65 is above nlist, which is 64: write 64 at most, or raise nlist"},
 		{"DISKANN", "", "search_list=0", "from 1 to 65535"},
 	} {
 		if _, err := read(c.kind, c.build, c.search); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %q %q: got %v, want it to say %q", c.kind, c.build, c.search, err, c.says)
+		}
+	}
+}
+
+func TestParametersOfSearchingCountForACollectionThatWasBuiltWithOthers(t *testing.T) {
+	for _, c := range []struct{ kind, built, build, search, says string }{
+		{"HNSW", "HNSW", "M=8", "ef=300", "ef=300"},
+		{"IVF_FLAT", "IVF_FLAT", "nlist=1024", "nprobe=200", "nprobe=128"}, // it has 128 clusters
+		{"IVF_FLAT", "HNSW", "nlist=1024", "nprobe=200", "ef=256"},
+		{"FLAT", "HNSW", "", "", "ef=256"},
+	} {
+		asked, err := read(c.kind, c.build, c.search)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := milvusindex.Default(c.built)
+		got := milvusindex.Index{Type: "searched", Build: has.SearchedAs(asked).Search}
+		if want := "searched " + c.says; got.String() != want {
+			t.Errorf("%s %s %s on %s: %s", c.kind, c.build, c.search, has, got)
+		}
+		if diff := cmp.Diff(milvusindex.Default(c.built), has); diff != "" {
+			t.Errorf("the index itself changed:\n%s", diff)
 		}
 	}
 }

@@ -19,7 +19,7 @@ build() {
 
 # Netty's shortcuts and JMX need access that Java 17 refuses.
 start() {
-  serve elasticsearch "$PORT" 120 ready java -Xms512m -Xmx512m -Djava.awt.headless=true -Djava.locale.providers=SPI,COMPAT \
+  serve elasticsearch "$PORT" 300 ready java -Xms512m -Xmx512m -Djava.awt.headless=true -Djava.locale.providers=SPI,COMPAT \
     -Dio.netty.noUnsafe=true -Dio.netty.noKeySetOptimization=true -Dio.netty.recycler.maxCapacityPerThread=0 \
     -Dlog4j.shutdownHookEnabled=false -Dlog4j2.disable.jmx=true \
     -cp "$JARS/*" "$HERE/elasticsearch/Node7.java" "$STATE/elasticsearch" \

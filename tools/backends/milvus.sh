@@ -19,7 +19,7 @@ build() {
 
 start() {
   etcd >"$STATE/milvus-etcd.yaml"
-  serve milvus "$PORT" 180 ready env ETCD_CONFIG_PATH="$STATE/milvus-etcd.yaml" "$VENV/bin/milvus-server" --data "$STATE/milvus" --proxy-port "$PORT"
+  serve milvus "$PORT" 300 ready env ETCD_CONFIG_PATH="$STATE/milvus-etcd.yaml" "$VENV/bin/milvus-server" --data "$STATE/milvus" --proxy-port "$PORT"
 }
 
 # The wheel finds free ports for all of Milvus but its etcd.

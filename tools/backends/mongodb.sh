@@ -32,7 +32,7 @@ start() {
   local server=$RUST
   [ -x "$server" ] || server=$WHEEL/bin/secantusd-py
   # Every commit reaches the disk before it is acknowledged, as with the driver's write concern of majority and journal.
-  serve mongodb "$PORT" 60 ready "$server" --port "$PORT" --storage-path "$STATE/mongodb" --cache-size 512M --sync-on-commit
+  serve mongodb "$PORT" 300 ready "$server" --port "$PORT" --storage-path "$STATE/mongodb" --cache-size 512M --sync-on-commit
 }
 ready() { listening "$PORT"; }
 address() { echo "export STRATA_TEST_MONGODB_URI='mongodb://127.0.0.1:$PORT/?directConnection=true'"; }

@@ -15,7 +15,7 @@ done
 address=$(cut -d'"' -f4 <<<"$address")
 
 inspect() { # what the command prints goes to a file, and is shown where it fails
-  timeout 60 npx --yes @modelcontextprotocol/inspector@2.12.0 --cli "$@" </dev/null >"$folder/out" 2>&1 || { cat "$folder/out"; exit 1; }
+  timeout 300 npx --yes @modelcontextprotocol/inspector@2.12.0 --cli "$@" </dev/null >"$folder/out" 2>&1 || { cat "$folder/out"; exit 1; }
 }
 for target in "$strata mcp --user ada -e STRATA_SERVER=$address" \
   "--transport http --server-url http://$address/mcp --header Strata-User:ada"; do

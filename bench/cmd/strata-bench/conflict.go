@@ -211,7 +211,7 @@ func reborn(s *running, again func() (*running, error)) (*running, error) {
 
 // learnt waits until a session's facts are learnt.
 func (r replay) learnt(ctx context.Context, s *running, session int) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	work := memoryv1.NewWorkServiceClient(s.conn)
 	return measure.Until(ctx, "wait for extraction", func(ctx context.Context) (bool, error) {

@@ -194,7 +194,7 @@ func hold(ctx context.Context, s *running, m talk) (said int64, err error) {
 
 // extracted waits until the facts of the messages are learnt, without making that happen sooner.
 func extracted(ctx context.Context, s *running, seq int64) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	return measure.Until(ctx, "wait for extraction", func(ctx context.Context) (bool, error) {
 		r, err := s.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: figureUser, SessionId: "talk", Query: "x"})

@@ -84,7 +84,7 @@ func mongoKillCycle(ctx context.Context, db mongoServer, s *running, l *ledger, 
 
 // awaitWrites waits until the server of ours has found the database again.
 func awaitWrites(ctx context.Context, c memoryv1.MemoryServiceClient) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	return measure.Until(ctx, "write after the database came back", func(ctx context.Context) (bool, error) {
 		_, err := c.Record(ctx, &memoryv1.RecordRequest{

@@ -22,7 +22,7 @@ import (
 )
 
 // dyingTime is how long a server may take to be gone after a call to it broke off.
-const dyingTime = 10 * time.Second
+const dyingTime = time.Minute
 
 // survivor is a server that is started again whenever it dies at a seam. Its data file and its model live on.
 type survivor struct {

@@ -44,8 +44,8 @@ func (x *indexes) forget(name string) {
 // errNoIndex is of a collection whose creator stopped before it made one.
 var errNoIndex = errors.New("no index of vectors yet")
 
-// indexOf returns the index that a collection has, with the parameters by which it is to be searched: the usual ones, where it
-// is of another type than settings name.
+// indexOf returns the index that a collection has, with the parameters by which it is to be searched: those of the settings, or
+// the usual ones where it is of another type than settings name.
 func (v *View) indexOf(ctx context.Context, name string) (milvusindex.Index, error) {
 	if index, ok := v.indexes.get(name); ok {
 		return index, nil
@@ -57,10 +57,7 @@ func (v *View) indexOf(ctx context.Context, name string) (milvusindex.Index, err
 	if err != nil {
 		return milvusindex.Index{}, fault(ctx, "describe index", err)
 	}
-	index := readIndex(described[0])
-	if index.Equal(v.index) {
-		index = v.index
-	}
+	index := readIndex(described[0]).SearchedAs(v.index)
 	v.indexes.set(name, index)
 	return index, nil
 }
@@ -82,9 +79,6 @@ func readIndex(described entity.Index) milvusindex.Index {
 		if n, err := strconv.Atoi(text); err == nil {
 			index.Build[name] = n
 		}
-	}
-	if clusters, ok := index.Build[milvusindex.NList]; ok {
-		index.Search[milvusindex.NProbe] = min(index.Search[milvusindex.NProbe], clusters)
 	}
 	return index
 }
@@ -118,7 +112,8 @@ func (v *View) definition() entity.Index {
 	return entity.NewGenericIndex("", entity.IndexType(v.index.Type), params)
 }
 
-// searchParam has an index searched for so many rows: what it compares is no less than these.
+// searchParam has an index searched for so many rows: what it compares is no less than these. On disk it is no more than ten times
+// these either, or 200: servers of 2.3 refuse a search that is to keep more candidates.
 func searchParam(x milvusindex.Index, topK int) (entity.SearchParam, error) {
 	switch n := x.Search; x.Type {
 	case milvusindex.HNSW:
@@ -128,7 +123,7 @@ func searchParam(x milvusindex.Index, topK int) (entity.SearchParam, error) {
 	case milvusindex.SCANN:
 		return entity.NewIndexSCANNSearchParam(n[milvusindex.NProbe], max(n[milvusindex.ReorderK], topK))
 	case milvusindex.DiskANN:
-		return entity.NewIndexDISKANNSearchParam(max(n[milvusindex.SearchList], topK))
+		return entity.NewIndexDISKANNSearchParam(max(topK, min(n[milvusindex.SearchList], max(200, 10*topK))))
 	}
 	return entity.NewIndexFlatSearchParam() // no parameters: also right for an index that somebody else made
 }

@@ -17,6 +17,16 @@ metadata.set("authorization", "Bearer " + STRATA_KEY);
 
 const call = (service, method, request, options = {}, sent = metadata) =>
   new Promise((resolve, reject) => service[method](request, sent, options, (err, reply) => (err ? reject(err) : resolve(reply))));
+// inTime makes a call until its reply comes within its deadline: on a machine that does other work it may be late, but not ten times.
+const inTime = async (make) => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await make();
+    } catch (e) {
+      if (tries === 10 || e.code !== grpc.status.DEADLINE_EXCEEDED) throw e;
+    }
+  }
+};
 const refused = async (reply) => {
   try {
     await reply;
@@ -46,8 +56,8 @@ const second = await call(memory, "ListMessages", { ...s1, page_size: 1, page_to
 seen.texts = [...first.messages, ...second.messages].map((m) => m.parts[0].text.text);
 seen.refused = await refused(call(memory, "Record", { ...s1, messages: [{ role: "ROLE_USER", text: "" }] }));
 seen.withoutKey = (await refused(call(memory, "GetSession", s1, {}, new grpc.Metadata()))).code;
-seen.reached = (await call(work, "WaitForWatermark",
-  { ...s1, of: ["WATERMARK_SUMMARISED"], min_seq: 9999, timeout: { seconds: 50 } }, { deadline: Date.now() + 3000 })).reached;
+seen.reached = (await inTime(() => call(work, "WaitForWatermark",
+  { ...s1, of: ["WATERMARK_SUMMARISED"], min_seq: 9999, timeout: { seconds: 50 } }, { deadline: Date.now() + 3000 }))).reached;
 const pieces = [];
 for await (const reply of users.ExportUser({ user_id: STRATA_USER }, metadata)) pieces.push(reply.chunk);
 seen.file = Buffer.concat(pieces).toString();

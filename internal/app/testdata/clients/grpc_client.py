@@ -31,6 +31,17 @@ def call(service, method, request, metadata=key, timeout=60):
     return stub(message, timeout=timeout, metadata=metadata)
 
 
+def in_time(make):
+    """Makes a call until its reply comes within its deadline: on a machine that does other work it may be late, but not ten times."""
+    for _ in range(9):
+        try:
+            return make()
+        except grpc.RpcError as e:
+            if e.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
+    return make()
+
+
 def refused(reply):
     try:
         reply()
@@ -60,7 +71,7 @@ second = call("MemoryService", "ListMessages", {**s1, "page_size": 1, "page_toke
 seen["texts"] = [m.parts[0].text.text for page in (first, second) for m in page.messages]
 seen["refused"] = refused(lambda: call("MemoryService", "Record", {**s1, "messages": [{"role": "ROLE_USER", "text": ""}]}))
 seen["withoutKey"] = refused(lambda: call("MemoryService", "GetSession", s1, metadata=()))["code"]
-seen["reached"] = call(
-    "WorkService", "WaitForWatermark", {**s1, "of": ["WATERMARK_SUMMARISED"], "min_seq": 9999, "timeout": "50s"}, timeout=3).reached
+seen["reached"] = in_time(lambda: call(
+    "WorkService", "WaitForWatermark", {**s1, "of": ["WATERMARK_SUMMARISED"], "min_seq": 9999, "timeout": "50s"}, timeout=3)).reached
 seen["file"] = b"".join(r.chunk for r in call("UserService", "ExportUser", {"user_id": user})).decode()
 print(json.dumps(seen))
