@@ -251,6 +251,23 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// BenchmarkDecideAmongTheLike decides about a fact that shares a telling word with all others.
+func BenchmarkDecideAmongTheLike(b *testing.B) {
+	facts := make([]memory.Fact, 50)
+	for i := range facts {
+		text := fmt.Sprintf("My locker at the gym has the number %d.", 1000+i)
+		facts[i] = memory.Fact{
+			ID: fmt.Sprint(i), Text: text, Category: memory.CategoryOther, Revision: 1, ValidFrom: noon, CreateTime: noon, UpdateTime: noon,
+			Evidence: []memory.Evidence{{Session: "s", Seq: int64(i), Quote: text, Time: noon.Add(time.Duration(i) * time.Second)}},
+		}
+	}
+	s := extract.State{Facts: extract.NewFacts(facts...)}
+	proposals := stated(100, "My locker at the gym has the number 2000.", "").proposals
+	for b.Loop() {
+		extract.Decide(s, proposals, extract.Source{JobID: "x", Now: noon})
+	}
+}
+
 // songs is a state of many facts whose words are mostly the same.
 func songs(n int) extract.State {
 	facts := make([]memory.Fact, n)

@@ -40,13 +40,19 @@ func clauseOf(f memory.Fact) string {
 
 func replaces(newer, older string) bool {
 	newer, older = plainQuotes.Replace(newer), plainQuotes.Replace(older)
-	if !MarksChange(newer) || !Asserts(newer) || Adds(newer) || isPast(older) || leaning.MatchString(older) {
+	if !mayReplace(newer) || isPast(older) || leaning.MatchString(older) {
 		return false
 	}
 	if oneTime.MatchString(newer) && !fromThen.MatchString(newer) {
 		return namesReplaced(newer, older)
 	}
 	return namesReplaced(newer, older) || otherValue(newer, older) || movesValue(newer, older) || doneAtOtherTime(newer, older)
+}
+
+// mayReplace reports whether a clause says that something changed, so that it replaces what it is about.
+func mayReplace(clause string) bool {
+	clause = plainQuotes.Replace(clause)
+	return MarksChange(clause) && Asserts(clause) && !Adds(clause)
 }
 
 // oneTime is what holds of one time only, and fromThen what holds from one on.
