@@ -103,28 +103,38 @@ func (s *transcript) readRun(ctx context.Context, key memory.SessionKey, q store
 }
 
 // turnRange selects the turns that hold the messages between After and Before. Turns lie in the order of their ids, so
-// only a bound that is set has to be looked up.
+// only a bound that is set has to be looked up, beside the other one.
 func (s *transcript) turnRange(ctx context.Context, key memory.SessionKey, q store.MessageQuery) (filter bson.D, found bool, err error) {
 	from, to := max(q.After, 0)+1, q.Before-1
 	if q.Before > 0 && from > to {
 		return nil, false, nil
 	}
-	first, last := bson.E{Key: "$gt", Value: string(key) + "/"}, bson.E{Key: "$lt", Value: afterTurns(key)}
+	var firstID, lastID string
+	bounds, reading := safegroup.WithContext(ctx)
 	if q.After > 0 {
-		id, err := s.turnWith(ctx, key, from)
-		if err != nil || id == "" {
-			return nil, false, err
-		}
-		first = bson.E{Key: "$gte", Value: id}
+		bounds.Go(func() (err error) {
+			firstID, err = s.turnWith(reading, key, from)
+			return err
+		})
 	}
 	if q.Before > 0 {
-		id, err := s.turnWith(ctx, key, to)
-		if err != nil {
-			return nil, false, err
-		}
-		if id != "" { // else the bound lies beyond the end
-			last = bson.E{Key: "$lte", Value: id}
-		}
+		bounds.Go(func() (err error) {
+			lastID, err = s.turnWith(reading, key, to)
+			return err
+		})
+	}
+	if err := bounds.Wait(); err != nil {
+		return nil, false, err
+	}
+	first, last := bson.E{Key: "$gt", Value: string(key) + "/"}, bson.E{Key: "$lt", Value: afterTurns(key)}
+	switch {
+	case firstID != "":
+		first = bson.E{Key: "$gte", Value: firstID}
+	case q.After > 0: // no message has come after it
+		return nil, false, nil
+	}
+	if lastID != "" { // else there is no bound, or it lies beyond the end
+		last = bson.E{Key: "$lte", Value: lastID}
 	}
 	filter = eq("_id", bson.D{first, last}, "n", bson.D{{Key: "$gt", Value: 0}})
 	if q.Marked {

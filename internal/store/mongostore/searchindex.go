@@ -35,10 +35,15 @@ func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery)
 	return s.searchIndexState(ctx, m, waiting, q)
 }
 
-// steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest.
+// steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest. The first look at it may be one that
+// the request has taken already: from there on it must have stayed the same.
 func (s *searchIndex) steadily(ctx context.Context, scope memory.ScopeKey, read func() error) (manifestDoc, error) {
-	for range maxReads {
-		m, err := s.completedManifest(ctx, scope)
+	for n := range maxReads {
+		m, seen := store.Remembered[manifestDoc](ctx, manifestOf(scope))
+		var err error
+		if !seen || n > 0 {
+			m, err = s.completedManifest(ctx, scope)
+		}
 		if err != nil {
 			return m, err
 		}
@@ -52,6 +57,9 @@ func (s *searchIndex) steadily(ctx context.Context, scope memory.ScopeKey, read 
 	}
 	return manifestDoc{}, store.Contention("others write the index")
 }
+
+// manifestOf is the key under which a request remembers the manifest that it read first.
+type manifestOf memory.ScopeKey
 
 // waiting reads the user's pending turns without their content, oldest first, up to the limit; 0 for all. The order of
 // record times is that of a session's turns.
@@ -224,11 +232,13 @@ func (s *searchIndex) readTurns(ctx context.Context, turns []turnDoc) (map[strin
 // unindexedFrom returns where the session's first pending turn begins; 0 when none is pending. It walks the user's
 // pending turns, not the session's turns: those may be many more.
 func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
-	if _, err := s.completedManifest(ctx, scope); err != nil {
+	m, err := s.completedManifest(ctx, scope)
+	if err != nil {
 		return 0, err
 	}
+	store.Remember(ctx, manifestOf(scope), m)
 	var first turnDoc
-	err := s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session),
+	err = s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session),
 		options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))).Decode(&first)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
@@ -501,7 +511,7 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 	gone := []memory.ScopeKey{}
 	for {
 		below := eq("segments.embedding", eq("$lt", version), "_id", eq("$nin", gone))
-		manifests, err := readAll[manifestDoc](ctx, s.searchIndexs, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
 		if err != nil {
 			return nil, s.failed("find segments to embed", err)
 		}
@@ -540,7 +550,7 @@ func segmentsBelow(manifests []manifestDoc, users map[memory.ScopeKey]memory.Use
 
 // CountMessagesToEmbed implements store.SearchIndex.
 func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
-	cursor, err := s.searchIndexs.Aggregate(ctx, bson.A{
+	cursor, err := s.searchIndexes.Aggregate(ctx, bson.A{
 		eq("$unwind", "$segments"),
 		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
 	})
@@ -593,7 +603,7 @@ func (s *searchIndex) scopesToRetire(ctx context.Context, q store.RetireQuery) (
 	other := bson.A{
 		eq("segments.analyzer", eq("$lt", q.Analyzer)), eq("segments.analyzer", eq("$gt", q.Analyzer)), eq("retiring", true),
 	}
-	docs, err := readAll[manifestDoc](ctx, s.searchIndexs, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
+	docs, err := readAll[manifestDoc](ctx, s.searchIndexes, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("find segments to retire", err)
 	}
