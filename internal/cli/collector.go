@@ -36,7 +36,7 @@ const (
 )
 
 // leastGrowth is what a heap may grow at least, up to mostPercent, however little of it the collector scans.
-const leastGrowth = 64 << 20
+const leastGrowth = 32 << 20
 
 // heap is what was live after a collection.
 type heap struct {
