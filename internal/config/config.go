@@ -170,7 +170,9 @@ const BuiltinProfile = "default"
 
 // Default returns every setting at its default.
 func Default() Config {
-	c := Config{Windows: map[string]Window{}, Strategies: map[string]contextprofile.Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()}}
+	c := Config{
+		Windows: map[string]Window{}, Strategies: map[string]contextprofile.Strategy{}, Profiles: Profiles{BuiltinProfile: defaultProfile()},
+	}
 	c.Profiles.derive()
 	setDefaults(&c)
 	return c
