@@ -124,14 +124,14 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{
-		cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.truth,
+		cfg: cfg, log: o.Log, version: o.Version, panics: panics.Count, stores: opened, store: opened.primary,
 		lateWrites: cmp.Or(o.LateWrites, lateWrites),
 	}
 	if err := a.assemble(ctx, o); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	truth := truthOf(cfg)
-	o.Log.InfoContext(ctx, "strata starts", "version", o.Version, "truth", truth.Store, "data", truth.Where,
+	primary := primaryOf(cfg)
+	o.Log.InfoContext(ctx, "strata starts", "version", o.Version, "primary_store", primary.Store, "data", primary.Where,
 		"views", a.stores.views(), "address", a.Addr(), "metrics", a.MetricsAddr())
 	return a, nil
 }

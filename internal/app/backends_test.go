@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/secret"
@@ -25,7 +26,7 @@ type rig struct {
 // is skipped, or fails, as package backend says when one of them is not there.
 func onBackends(t *testing.T, change func(*config.Config)) *rig {
 	t.Helper()
-	return onCorner(t, newCorner(t), change)
+	return onCorner(t, newCorner(t), app.Options{}, change)
 }
 
 // newCorner takes a database and prefixes that nobody else has. They are dropped when all that the test starts later has
@@ -46,10 +47,10 @@ func newCorner(t *testing.T) backendtest.Backends {
 }
 
 // onCorner starts one more server over the corner: a replica of those that run there.
-func onCorner(t *testing.T, corner backendtest.Backends, change func(*config.Config)) *rig {
+func onCorner(t *testing.T, corner backendtest.Backends, o app.Options, change func(*config.Config)) *rig {
 	t.Helper()
 	r := &rig{corner: corner}
-	r.harness = startOn(t, filepath.Join(t.TempDir(), "unused.db"), func(c *config.Config) {
+	r.harness = startWith(t, filepath.Join(t.TempDir(), "unused.db"), o, func(c *config.Config) {
 		c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
 		c.MilvusAddress, c.MilvusPrefix = corner.Milvus, corner.Name
 		c.ElasticsearchURL, c.ElasticsearchPrefix = corner.Elasticsearch, corner.Name

@@ -63,11 +63,11 @@ func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *
 
 // repeatOffline is repeatErasures where no server is put together. What is left of the erasures is swept once one serves.
 func (s *stores) repeatOffline(ctx context.Context, log *slog.Logger) (ledger.Result, error) {
-	facts, err := recall.NewFactCache(s.truth, offlineCache)
+	facts, err := recall.NewFactCache(s.primary, offlineCache)
 	if err != nil {
 		return ledger.Result{}, err
 	}
-	return s.repeatErasures(ctx, erasure.NewSweeper(erasure.Options{Store: s.truth, Facts: facts, Log: log, Now: s.truth.Now}))
+	return s.repeatErasures(ctx, erasure.NewSweeper(erasure.Options{Store: s.primary, Facts: facts, Log: log, Now: s.primary.Now}))
 }
 
 // offlineCache is the memory for the facts of users while no server runs.
@@ -81,7 +81,7 @@ func renewViews(ctx context.Context, s *stores) error {
 			return fmt.Errorf("look at what %s holds: %w", target.View(), err)
 		}
 		for build := int64(0); build <= highest; {
-			if build, err = s.truth.RebuildView(ctx, target.View(), time.Now()); err != nil {
+			if build, err = s.primary.RebuildView(ctx, target.View(), time.Now()); err != nil {
 				return fmt.Errorf("have %s made again: %w", target.View(), err)
 			}
 		}
@@ -96,7 +96,7 @@ func (s *stores) note(ctx context.Context, e memory.Erasure) error {
 
 // forgotten has the deletion of a fact in the ledger.
 func (s *stores) forgotten(ctx context.Context, scope memory.ScopeKey, factID string) error {
-	return s.ledger.Append(ctx, ledger.OfFact(scope, factID, s.truth.Now()))
+	return s.ledger.Append(ctx, ledger.OfFact(scope, factID, s.primary.Now()))
 }
 
 // forgottenDocument has the deletion of a document in the ledger.
@@ -111,7 +111,7 @@ func (s *stores) repeatErasures(ctx context.Context, sweeper *erasure.Sweeper) (
 	if err != nil {
 		return ledger.Result{}, err
 	}
-	return ledger.Replay{Store: s.truth, Begin: sweeper.Begin, Now: s.truth.Now}.Run(ctx, entries)
+	return ledger.Replay{Store: s.primary, Begin: sweeper.Begin, Now: s.primary.Now}.Run(ctx, entries)
 }
 
 // repeatErasures does so before anybody is served, whatever way a backup came to its place.

@@ -355,7 +355,7 @@ func TestBuildContext(t *testing.T) {
 		}
 		h.record(t, "s", user("", page.String()))
 		h.record(t, "s", user("", page.String()+"again"))
-		ctx, cancel := context.WithTimeout(h.ctx, 30*time.Second)
+		ctx, cancel := context.WithTimeout(h.ctx, eventuallyWithin)
 		defer cancel()
 		must(h.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s"}))(t)
 	})

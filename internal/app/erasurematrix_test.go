@@ -235,7 +235,7 @@ type matrix struct {
 
 	corner  backendtest.Backends
 	servers []*harness // the one that deletes first
-	truth   store.PrimaryStore
+	primary store.PrimaryStore
 	gate    gate                  // answers that are in the journal wait at it
 	backup  map[string][]bson.Raw // of MongoDB, by collection; that of SQLite is a file
 
@@ -328,7 +328,7 @@ func (m *matrix) serve(t *testing.T) {
 	o.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
 	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
 		s = newForgetful(s)
-		m.truth = s
+		m.primary = s
 		if m.door == doorLate {
 			return lateStore{s, &m.gate}
 		}
@@ -847,7 +847,7 @@ func (m *matrix) beginImport(t *testing.T, c *told) (end func()) {
 	}
 	send(c.file[:len(c.file)/2])
 	eventually(t, "an import under way", func() bool {
-		return len(must(m.truth.StaleImports(m.first().ctx, time.Now().Add(time.Hour), 1))(t)) > 0
+		return len(must(m.primary.StaleImports(m.first().ctx, time.Now().Add(time.Hour), 1))(t)) > 0
 	})
 	return func() {
 		defer m.importing.Unlock()
@@ -989,8 +989,8 @@ func (m *matrix) goOn(t *testing.T, c *told) {
 func (m *matrix) awaitSwept(t *testing.T, c *told) {
 	t.Helper()
 	if c.isDocument() {
-		must(m.truth.ExpireDocuments(m.first().ctx, time.Now(), 1000))(t) // as the server does each minute
-		if err := m.truth.Purge(m.first().ctx); err != nil {              // and this
+		must(m.primary.ExpireDocuments(m.first().ctx, time.Now(), 1000))(t) // as the server does each minute
+		if err := m.primary.Purge(m.first().ctx); err != nil {              // and this
 			t.Fatal(err)
 		}
 	}
@@ -998,7 +998,7 @@ func (m *matrix) awaitSwept(t *testing.T, c *told) {
 		return
 	}
 	eventually(t, c.String()+": the sweep", func() bool {
-		e, err := m.truth.Erasure(m.first().ctx, auth.DefaultTenant, c.job.GetJobId())
+		e, err := m.primary.Erasure(m.first().ctx, auth.DefaultTenant, c.job.GetJobId())
 		if err != nil {
 			t.Fatal(err)
 		}

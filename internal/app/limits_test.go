@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -316,7 +317,8 @@ func TestEraseTenant(t *testing.T) {
 }
 
 func TestEraseTenantOnBackends(t *testing.T) {
-	r := onBackends(t, func(c *config.Config) {
+	soon := app.Options{Sweep: 200 * time.Millisecond, LateWrites: 3 * time.Second} // nothing is late for longer, and the erasure is waited for
+	r := onCorner(t, newCorner(t), soon, func(c *config.Config) {
 		c.Auth, c.BootstrapKey, c.RequestTimeout = config.AuthRequired, true, 5*time.Second
 	})
 	testEraseTenant(t, &desk{grpcDoor{r.conn}, t, r.app.FirstKey()})

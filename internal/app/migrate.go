@@ -22,8 +22,8 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 	if err := s.openTruth(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	done = append(done, truthOf(cfg))
-	if err := s.truth.Close(); err != nil {
+	done = append(done, primaryOf(cfg))
+	if err := s.primary.Close(); err != nil {
 		return done, err
 	}
 	if cfg.MilvusAddress != "" {
@@ -57,7 +57,7 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 	return done, nil
 }
 
-func truthOf(cfg config.Config) Migrated {
+func primaryOf(cfg config.Config) Migrated {
 	if !cfg.MongoDBURI.IsSet() {
 		return Migrated{"SQLite", cfg.Data}
 	}

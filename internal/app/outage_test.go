@@ -408,6 +408,7 @@ func (o *outage) suffers(t *testing.T, name backendName, fault backendtest.Fault
 	c.healthy = healthy[1]
 	before := o.mood(name).asked.Load()
 	o.breaks(t, name, fault)
+	broken := time.Now()
 	p := promised(name, fault)
 	c.answers = o.ask(t)
 	for ; p.isLate(c.answers) && c.rounds < mostRounds; c.rounds++ {
@@ -421,7 +422,7 @@ func (o *outage) suffers(t *testing.T, name backendName, fault backendtest.Fault
 		o.insists(t, &c)
 		if per := perContext[name]; per > 0 {
 			c.calls = o.mood(name).asked.Load() - before
-			o.spares(t, c, per)
+			o.spares(t, c, per, time.Since(broken))
 		}
 	}
 	o.heals(t, name)
@@ -440,16 +441,26 @@ func (o *outage) insists(t *testing.T, c *cell) {
 	c.contexts = len(took) + len(o.contexts(t, afterwards))
 }
 
-// spares: a backend that is sick is not asked more than one that is well; where a view fails, its circuit opens.
-func (o *outage) spares(t *testing.T, c cell, per int64) {
+// spares: a backend that is sick is not asked more than one that is well; where a view fails, its circuit opens, and lets probes through
+// for as long as the outage lasts.
+func (o *outage) spares(t *testing.T, c cell, per int64, lasted time.Duration) {
 	t.Helper()
-	normal := per * int64(c.contexts+3*c.rounds)
+	most := 2 * per * int64(c.contexts+3*c.rounds)
 	if c.fault != foreign && c.backend != theEmbedder {
-		normal /= 4
+		most = most/4 + per*probes(lasted)
 	}
-	if c.calls > 2*normal {
-		t.Errorf("the backend was asked %d times for %d contexts, want at most %d", c.calls, c.contexts, 2*normal)
+	if c.calls > most {
+		t.Errorf("the backend was asked %d times for %d contexts, want at most %d", c.calls, c.contexts, most)
 	}
+}
+
+// probes is how often an open circuit lets a call through in so long a time: after a second, and after pauses that double up to five.
+func probes(lasted time.Duration) (n int64) {
+	pause := time.Second
+	for at := pause; at <= lasted; at += pause {
+		n, pause = n+1, min(2*pause, 5*time.Second)
+	}
+	return n
 }
 
 // recovers waits until all is used again.

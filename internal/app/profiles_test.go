@@ -209,10 +209,19 @@ func TestTheAgentProfileOverAStoredSession(t *testing.T) {
 func (h *harness) recordTurns(t *testing.T, all []*memoryv1.Message, pace int) {
 	t.Helper()
 	recorded, turns := 0, 0
-	summarised := func() {
-		eventually(t, "summaries", func() bool {
-			return h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}).GetWatermarks().GetSummarised() > int64(recorded-80)
-		})
+	summarised := func() { // each summary of many may take a while, none of them all of longWait
+		for before := int64(-1); recorded >= 80; {
+			r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
+				UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: int64(recorded - 79), Timeout: longWait,
+			}))(t)
+			if r.GetReached() {
+				return
+			}
+			if before == r.GetWatermarks().GetSummarised() {
+				t.Fatalf("no message more is summarised: %v", r)
+			}
+			before = r.GetWatermarks().GetSummarised()
+		}
 	}
 	var turn []*memoryv1.Message
 	for i, m := range all {

@@ -25,7 +25,7 @@ import (
 
 // stores are the primary store and the views that the configuration names.
 type stores struct {
-	truth   store.PrimaryStore
+	primary store.PrimaryStore
 	file    *sqlitestore.Store // nil where the primary store is MongoDB
 	vectors store.VectorView   // nil for the exact scan
 	texts   store.TextView     // nil for none
@@ -39,7 +39,7 @@ type stores struct {
 // before.
 const oneProcess = "server"
 
-// openStores opens what is configured. A truth that does not answer is an error; a view that does not is taken up later.
+// openStores opens what is configured. A primary store that does not respond is an error; a view that does not is opened later.
 func openStores(ctx context.Context, cfg config.Config, o Options) (*stores, error) {
 	s := &stores{owner: oneProcess}
 	if err := s.openTruth(ctx, cfg, o.Log); err != nil {
@@ -55,7 +55,7 @@ func openStores(ctx context.Context, cfg config.Config, o Options) (*stores, err
 // wrap puts between what a program that measures asks for.
 func (s *stores) wrap(o Options) {
 	if o.Wrap != nil {
-		s.truth = o.Wrap(s.truth)
+		s.primary = o.Wrap(s.primary)
 	}
 	if o.WrapVectors != nil && s.vectors != nil {
 		s.vectors = o.WrapVectors(s.vectors)
@@ -71,14 +71,14 @@ func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Log
 		if err != nil {
 			return fmt.Errorf("open the data file: %w", err)
 		}
-		s.truth, s.file, s.ledger = file, file, ledger.New(ledger.OpenFile(ledgerPath(cfg)))
+		s.primary, s.file, s.ledger = file, file, ledger.New(ledger.OpenFile(ledgerPath(cfg)))
 		return nil
 	}
 	db, err := openMongo(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	s.truth, s.owner, s.ledger, s.conflicts = db, uuid.NewString(), ledger.New(db.Ledger()), db.SequenceConflicts
+	s.primary, s.owner, s.ledger, s.conflicts = db, uuid.NewString(), ledger.New(db.Ledger()), db.SequenceConflicts
 	if cfg.ErasureLedger != "" {
 		s.ledger = ledger.New(ledger.OpenFile(cfg.ErasureLedger))
 	}
@@ -166,9 +166,9 @@ func retryOptions[V store.ViewHealth](log *slog.Logger, name string, open func(c
 	return openretry.Options[V]{
 		Open: open, Now: time.Now,
 		Missing: func(err error) {
-			log.Warn("the view does not answer; it is taken up when it does, and answers say what they lack until then", "view", name, "error", err)
+			log.Warn("the view does not respond; it is opened when it does, and until then responses say what they lack", "view", name, "error", err)
 		},
-		Found: func() { log.Info("the view answers now", "view", name) },
+		Found: func() { log.Info("the view responds now", "view", name) },
 	}
 }
 
@@ -202,5 +202,5 @@ func (s *stores) close() error {
 	if s.texts != nil {
 		errs = append(errs, s.texts.Close())
 	}
-	return errors.Join(append(errs, s.truth.Close())...)
+	return errors.Join(append(errs, s.primary.Close())...)
 }

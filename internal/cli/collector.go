@@ -18,7 +18,7 @@ func tuneCollector(env Env, cfg config.Config) (stop func()) {
 	percent := mostPercent
 	debug.SetGCPercent(percent)
 	return afterCollections(func() {
-		next := collectorPercent(liveHeap(), target)
+		next := collectorPercent(measureHeap(), target)
 		if next >= percent+percentStep || next <= percent-percentStep { // each change stops all goroutines for a moment
 			percent = next
 			debug.SetGCPercent(percent)
@@ -35,13 +35,24 @@ const (
 	percentStep  = 10
 )
 
-// collectorPercent is what a heap may grow of which so much is live, so that it stays below the target as long as it has room to
-// grow by leastPercent there.
-func collectorPercent(live, target int64) int {
-	if live <= 0 {
+// leastGrowth is what a heap may grow at least, up to mostPercent, however little of it the collector scans.
+const leastGrowth = 32 << 20
+
+// heap is what was live after a collection.
+type heap struct {
+	live    int64 // bytes
+	scanned int64 // bytes of it in which the collector looks for pointers
+}
+
+// collectorPercent is what a heap may grow, so that it stays below the target as long as it has room to grow by leastPercent there.
+// A collection costs what it scans, so that the growth that pays for it is a part of that: vectors and postings, which have no
+// pointers, need no room to grow.
+func collectorPercent(h heap, target int64) int {
+	if h.live <= 0 {
 		return mostPercent
 	}
-	return int(min(max((target-live)*100/live, leastPercent), mostPercent))
+	growth := min(max(h.scanned*mostPercent/100, leastGrowth), target-h.live)
+	return int(min(max(growth*100/h.live, leastPercent), mostPercent))
 }
 
 // heldAnyway is about what a server holds with empty caches and no calls.
@@ -53,11 +64,11 @@ func heapTarget(cfg config.Config) int64 {
 	return held + held*leastPercent/100
 }
 
-// liveHeap is how many bytes were live after the last collection.
-func liveHeap() int64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+// measureHeap measures the heap as the last collection left it.
+func measureHeap() heap {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
 	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64()) //nolint:gosec // no heap is that large
+	return heap{live: int64(sample[0].Value.Uint64()), scanned: int64(sample[1].Value.Uint64())} //nolint:gosec // no heap is that large
 }
 
 // afterCollections calls f after garbage collections until stop is called, once at a time.

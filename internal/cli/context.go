@@ -207,7 +207,7 @@ func itemsOf(reply *memoryv1.BuildContextResponse, kind memoryv1.SectionKind) []
 func why(e *memoryv1.Explanation) string {
 	var words []string
 	for _, a := range e.GetArms() {
-		if a.GetArm() != lexicalArm { // that one's terms say more
+		if a.GetArm() != lexicalRetriever { // that one's terms say more
 			words = append(words, fmt.Sprintf("%s #%d", oneLine(a.GetArm()), a.GetRank()))
 		}
 	}
@@ -220,13 +220,13 @@ func why(e *memoryv1.Explanation) string {
 		}
 	}
 	if len(words) == 0 && len(e.GetArms()) > 0 { // phrases have no terms
-		return lexicalArm
+		return lexicalRetriever
 	}
 	return strings.Join(words, ", ")
 }
 
-// lexicalArm is the name of the arm that finds by words.
-const lexicalArm = "lexical"
+// lexicalRetriever is the name of the retriever that finds by words.
+const lexicalRetriever = "lexical"
 
 // selectionName returns why something is in a context, such as "fill: stated".
 func selectionName(s memoryv1.Selection) string {

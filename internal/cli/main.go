@@ -92,7 +92,11 @@ func Main(ctx context.Context, args []string, env Env) (code int) {
 	if err != nil {
 		return fail(env, usageError{err})
 	}
-	return fail(env, kctx.Run(&run{ctx: ctx, kong: kctx, printer: printer{env: env, options: cli.options}}))
+	r := &run{ctx: ctx, kong: kctx, printer: printer{env: env, options: cli.options}}
+	if err := kctx.Run(r); err != nil || r.serve == nil {
+		return fail(env, err)
+	}
+	return fail(env, r.serve())
 }
 
 func newParser(cli *root, env Env) (*kong.Kong, error) {

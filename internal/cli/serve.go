@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // settings are the flags of the commands that read the server's configuration.
@@ -44,27 +46,64 @@ type serveCmd struct {
 	settings
 }
 
-// Run serves until the context ends, then drains.
+// Run reads the configuration; the server runs after it.
 func (c *serveCmd) Run(r *run) error {
 	cfg, err := c.load(r)
 	if err != nil {
 		return err
 	}
-	log := newLog(cfg.Config, r.env)
-	defer tuneCollector(r.env, cfg.Config)()
-	limitMemory(r.env, memlimit.FromCgroup, log)
-	processors := tuneScheduler(r.env)
-	a, err := app.New(r.ctx, cfg.Config, app.Options{Log: log, Version: r.env.version(), Processors: processors})
+	ctx, env := r.ctx, r.env
+	r.serve = func() error { return serve(ctx, env, cfg) }
+	return nil
+}
+
+// serve serves until the context ends, then drains.
+func serve(ctx context.Context, env Env, cfg config.Loaded) error {
+	log := newLog(cfg.Config, env)
+	defer tuneCollector(env, cfg.Config)()
+	limitMemory(env, memlimit.FromCgroup, log)
+	processors := tuneScheduler(env)
+	a, err := app.New(ctx, cfg.Config, app.Options{Log: log, Version: env.version(), Processors: processors})
 	if err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	debug.FreeOSMemory() // unpacking the built-in tables leaves as much again behind
-	printBanner(r.env, cfg, a)
-	if err := a.Run(r.ctx); err != nil {
+	printBanner(env, cfg, a)
+	defer afterPause(startTime, func() { releaseMemory(log) })()
+	if err := a.Run(ctx); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	fmt.Fprintln(r.env.Stdout, "stopped: everything acknowledged is stored")
+	fmt.Fprintln(env.Stdout, "stopped: everything acknowledged is stored")
 	return nil
+}
+
+// startTime is after how long the start is over: all loops of background work have looked for work once.
+const startTime = time.Second
+
+// releaseMemory gives back to the system what only the start needed: it leaves more garbage than the server then keeps, and touches
+// pages all over the program's file.
+func releaseMemory(log *slog.Logger) {
+	debug.FreeOSMemory()
+	if err := releaseBinary(); err != nil {
+		log.Debug("pages of the program that only its start needed stay mapped", "error", err)
+	}
+}
+
+// afterPause calls f once after a pause unless stop was called before. stop waits for f.
+func afterPause(pause time.Duration, f func()) (stop func()) {
+	var waiting safegroup.Group
+	stopped := make(chan struct{})
+	waiting.Go(func() error {
+		select {
+		case <-time.After(pause):
+			f()
+		case <-stopped:
+		}
+		return nil
+	})
+	return func() {
+		close(stopped)
+		safegroup.Must(waiting.Wait())
+	}
 }
 
 // tuneScheduler gives the Go scheduler more threads than there are processors, unless the operator set their number, and

@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
 
 func TestSchedulerThreads(t *testing.T) {
 	for _, c := range []struct {
@@ -18,4 +22,30 @@ func TestSchedulerThreads(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAfterPause(t *testing.T) {
+	t.Run("a function is called once, after the pause", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			stop := afterPause(time.Second, func() { calls++ })
+			time.Sleep(time.Second - 1)
+			synctest.Wait()
+			if calls != 0 {
+				t.Error("it was called before")
+			}
+			time.Sleep(time.Hour)
+			stop()
+			if calls != 1 {
+				t.Errorf("%d calls", calls)
+			}
+		})
+	})
+	t.Run("one that was stopped before is not", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			stop := afterPause(time.Second, func() { t.Error("it was called") })
+			stop()
+			time.Sleep(time.Hour)
+		})
+	})
 }

@@ -304,7 +304,7 @@ func TestEachStoreIsChosenOnItsOwn(t *testing.T) {
 
 func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 	for _, c := range []struct{ env, says string }{
-		{"STRATA_MONGODB_URI=mongodb://db STRATA_DATA=x.db", "there is one truth"},
+		{"STRATA_MONGODB_URI=mongodb://db STRATA_DATA=x.db", "there is one primary store"},
 		{"STRATA_MONGODB_URI=http://user:secret@db", "it is not a connection string"},
 		{"STRATA_MONGODB_DATABASE=other", "it does nothing without mongodb-uri"},
 		{"STRATA_MONGODB_URI=mongodb://db STRATA_MONGODB_DATABASE=a.b", "letters, digits, dashes and underscores"},

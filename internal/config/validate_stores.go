@@ -29,7 +29,7 @@ func (c Config) checkTruth(fs *faults) {
 	case uri != "" && c.Data != "" && c.Data != DefaultData:
 		fs.add(
 			"data",
-			"mongodb-uri is set too, and there is one truth: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB",
+			"mongodb-uri is set too, and there is one primary store: leave data out, or leave mongodb-uri out; strata copy moves a file into MongoDB",
 		)
 	case uri != "" && !strings.HasPrefix(uri, "mongodb://") && !strings.HasPrefix(uri, "mongodb+srv://"):
 		fs.add("mongodb-uri", "it is not a connection string: write it with mongodb:// or mongodb+srv://, such as mongodb://127.0.0.1:27017")

@@ -21,7 +21,7 @@ type Adoption struct {
 // and those that speak against what a person wrote here. Of two that cannot hold side by side the one that was said later holds.
 // Adopting again after that changes nothing but what is overwritten.
 func Adopt(s State, facts []memory.Fact, rule memory.OnConflict, began, now time.Time) Adoption {
-	l := newLedger(s, Source{Now: now})
+	l := newPendingFacts(s, Source{Now: now})
 	var out Adoption
 	var taken []string
 	for _, f := range facts {
@@ -52,13 +52,13 @@ func isCopy(f, of memory.Fact) bool {
 }
 
 // wasForgotten reports whether a person deleted a fact of these words here, and it was not changed since.
-func (l *ledger) wasForgotten(f memory.Fact) bool {
+func (l *pendingFacts) wasForgotten(f memory.Fact) bool {
 	at, ok := l.Forgotten[l.HashKey.Keyed(KeyDigest(f.Subject, f.Text))]
 	return ok && (at.IsZero() || !f.UpdateTime.After(at))
 }
 
 // adopt keeps the fact, unless another one says it or a person said otherwise.
-func (l *ledger) adopt(f memory.Fact) bool {
+func (l *pendingFacts) adopt(f memory.Fact) bool {
 	said := newTraits(f)
 	if slices.ContainsFunc(l.sayers(said), func(t *traits) bool { return t.fact.ID != f.ID }) {
 		return false

@@ -22,7 +22,7 @@ const minSimilar = 0.8
 // later holds, and the other is kept as a past fact; so jobs may be applied in any order. Applying a decision and
 // deciding again changes nothing.
 func Decide(s State, proposals []Proposal, src Source) Decision {
-	l := newLedger(s, src)
+	l := newPendingFacts(s, src)
 	l.endings = newEndings(proposals)
 	for _, p := range slices.SortedStableFunc(slices.Values(proposals), func(a, b Proposal) int { return cmp.Compare(a.Index, b.Index) }) {
 		l.propose(p)
@@ -30,8 +30,8 @@ func Decide(s State, proposals []Proposal, src Source) Decision {
 	return l.decision()
 }
 
-// ledger is the facts while a decision is made: the stored ones, and above them those that changed.
-type ledger struct {
+// pendingFacts are the facts while a decision is made: the stored ones, and above them those that changed.
+type pendingFacts struct {
 	State
 	src      Source
 	changed  map[string]*traits
@@ -40,12 +40,12 @@ type ledger struct {
 	endings  endings
 }
 
-func newLedger(s State, src Source) *ledger {
-	return &ledger{State: s, src: src, changed: map[string]*traits{}, causes: map[string]memory.FactCause{}}
+func newPendingFacts(s State, src Source) *pendingFacts {
+	return &pendingFacts{State: s, src: src, changed: map[string]*traits{}, causes: map[string]memory.FactCause{}}
 }
 
 // decision is the changed facts by id.
-func (l *ledger) decision() Decision {
+func (l *pendingFacts) decision() Decision {
 	d := Decision{Rejected: l.rejected}
 	for _, id := range slices.Sorted(maps.Keys(l.causes)) {
 		d.Changes = append(d.Changes, Change{Fact: l.changed[id].fact, Cause: l.causes[id]})
@@ -55,7 +55,7 @@ func (l *ledger) decision() Decision {
 
 // change keeps a fact as it shall be. However often one decision changes a fact, it is one revision; the cause of a
 // new fact stays that it is new.
-func (l *ledger) change(f memory.Fact, cause memory.FactCause) {
+func (l *pendingFacts) change(f memory.Fact, cause memory.FactCause) {
 	was, stored := l.Facts.Get(f.ID)
 	if _, changed := l.changed[f.ID]; stored || !changed {
 		l.causes[f.ID] = cause
@@ -65,7 +65,7 @@ func (l *ledger) change(f memory.Fact, cause memory.FactCause) {
 }
 
 // fact is the fact as it is by now.
-func (l *ledger) fact(id string) (memory.Fact, bool) {
+func (l *pendingFacts) fact(id string) (memory.Fact, bool) {
 	if t, ok := l.changed[id]; ok {
 		return t.fact, true
 	}
@@ -73,7 +73,7 @@ func (l *ledger) fact(id string) (memory.Fact, bool) {
 }
 
 // now is those of the stored facts that did not change, and the changed ones that match, by id.
-func (l *ledger) now(stored []*traits, match func(*traits) bool) []*traits {
+func (l *pendingFacts) now(stored []*traits, match func(*traits) bool) []*traits {
 	var out []*traits
 	for _, t := range stored {
 		if _, changed := l.changed[t.fact.ID]; !changed {
@@ -89,12 +89,12 @@ func (l *ledger) now(stored []*traits, match func(*traits) bool) []*traits {
 	return out
 }
 
-func (l *ledger) reject(p Proposal, reason RejectReason) {
+func (l *pendingFacts) reject(p Proposal, reason RejectReason) {
 	l.rejected = append(l.rejected, Rejection{Index: p.Index, Reason: reason, Op: asOp(p)})
 }
 
 // propose decides about one proposal.
-func (l *ledger) propose(p Proposal) {
+func (l *pendingFacts) propose(p Proposal) {
 	p.Fact.ID = memory.EffectID(l.src.JobID, p.Index)
 	if p.Retracts {
 		l.takeBack(p)
@@ -130,13 +130,13 @@ func (l *ledger) propose(p Proposal) {
 
 // isForgotten reports whether a person deleted what is proposed, and nobody said it since: a message counts that was both
 // recorded and said after the deletion, so that an old one does not bring it back however often it is read or sent again.
-func (l *ledger) isForgotten(p Proposal) bool {
+func (l *pendingFacts) isForgotten(p Proposal) bool {
 	at, ok := l.Forgotten[l.HashKey.Keyed(KeyDigest(p.Fact.Subject, p.Fact.Text))]
 	return ok && (at.IsZero() || !p.Recorded.After(at) || !saidAt(p.Fact).time.After(at))
 }
 
 // ends is how many stored facts the one said would end.
-func (l *ledger) ends(said memory.Fact, rivals []memory.Fact) (n int) {
+func (l *pendingFacts) ends(said memory.Fact, rivals []memory.Fact) (n int) {
 	for _, r := range rivals {
 		if _, stored := l.Facts.Get(r.ID); stored && r.IsCurrent() && !r.Protected && later(said, r) {
 			n++
@@ -146,7 +146,7 @@ func (l *ledger) ends(said memory.Fact, rivals []memory.Fact) (n int) {
 }
 
 // endedBy is how many stored facts a fact took the place of: what an answer ended that is applied again.
-func (l *ledger) endedBy(id string) (n int) {
+func (l *pendingFacts) endedBy(id string) (n int) {
 	for _, f := range l.Facts.All() {
 		if f.SupersededBy == id {
 			n++
@@ -156,7 +156,7 @@ func (l *ledger) endedBy(id string) (n int) {
 }
 
 // holdsAnew reports whether a past fact is said again after what took its place, and so is not past any more.
-func (l *ledger) holdsAnew(past, said memory.Fact) bool {
+func (l *pendingFacts) holdsAnew(past, said memory.Fact) bool {
 	if past.IsCurrent() || hasEvidence(past.Said(), said.Evidence) {
 		return false
 	}
@@ -171,7 +171,7 @@ func (l *ledger) holdsAnew(past, said memory.Fact) bool {
 
 // sayAgain adds the proposal's evidence to the fact that says the same. Said in two messages, it is as significant as it
 // is rated.
-func (l *ledger) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact) {
+func (l *pendingFacts) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact) {
 	if same.Protected {
 		return
 	}
@@ -188,7 +188,7 @@ func (l *ledger) sayAgain(same memory.Fact, said Proposal, rivals []memory.Fact)
 }
 
 // learn stores a new fact, unless it speaks against what a person wrote.
-func (l *ledger) learn(p Proposal, rivals []memory.Fact) {
+func (l *pendingFacts) learn(p Proposal, rivals []memory.Fact) {
 	if slices.ContainsFunc(rivals, func(r memory.Fact) bool { return r.Protected }) {
 		l.reject(p, RejectProtected)
 		return
@@ -200,7 +200,7 @@ func (l *ledger) learn(p Proposal, rivals []memory.Fact) {
 }
 
 // contend settles which holds of a fact and those that cannot hold beside it: whichever was said last.
-func (l *ledger) contend(f memory.Fact, rivals []memory.Fact) {
+func (l *pendingFacts) contend(f memory.Fact, rivals []memory.Fact) {
 	all := []memory.Fact{f}
 	for _, r := range rivals {
 		if r.ID != "" && r.ID != f.ID {
@@ -218,7 +218,7 @@ func (l *ledger) contend(f memory.Fact, rivals []memory.Fact) {
 	}
 }
 
-func (l *ledger) supersede(old, by memory.Fact) {
+func (l *pendingFacts) supersede(old, by memory.Fact) {
 	old, _ = l.fact(old.ID)
 	old.SupersededBy, old.ValidTo = by.ID, endOf(old, by)
 	l.change(old, memory.CauseSuperseded)
@@ -226,7 +226,7 @@ func (l *ledger) supersede(old, by memory.Fact) {
 
 // rivals are the current facts that cannot hold beside what is said, by id: of the same property, those of which one replaces
 // the other by its words, and what took the place of the one it supersedes.
-func (l *ledger) rivals(said *traits, supersedes string) []memory.Fact {
+func (l *pendingFacts) rivals(said *traits, supersedes string) []memory.Fact {
 	named, ok := l.current(supersedes)
 	var out []memory.Fact
 	for _, t := range byID(slices.Concat(l.holders(said), l.replacing(said))) {
@@ -242,12 +242,12 @@ func (l *ledger) rivals(said *traits, supersedes string) []memory.Fact {
 }
 
 // holders are the facts that hold of the same property, by id.
-func (l *ledger) holders(t *traits) []*traits {
+func (l *pendingFacts) holders(t *traits) []*traits {
 	return l.now(l.Facts.holders(t), func(o *traits) bool { return o.fact.IsCurrent() && o.sameProperty(t) })
 }
 
 // replacing are the facts that hold and of which what is said replaces the one or is replaced by it, whichever was said last.
-func (l *ledger) replacing(t *traits) []*traits {
+func (l *pendingFacts) replacing(t *traits) []*traits {
 	// Words cost more to compare than times, and most of what is said replaces nothing.
 	mayReplace := sync.OnceValue(func() bool { return mayReplace(clauseOf(t.fact)) })
 	match := func(o *traits) bool {
@@ -270,12 +270,12 @@ func byID(all []*traits) []*traits {
 }
 
 // sayers are the facts of the same words, by id.
-func (l *ledger) sayers(t *traits) []*traits {
+func (l *pendingFacts) sayers(t *traits) []*traits {
 	return l.now(l.Facts.sayers(t), func(o *traits) bool { return o.said == t.said })
 }
 
 // current is the fact itself where it holds, else what took its place in the end.
-func (l *ledger) current(id string) (memory.Fact, bool) {
+func (l *pendingFacts) current(id string) (memory.Fact, bool) {
 	for range l.Facts.Len() + len(l.changed) {
 		f, ok := l.fact(id)
 		if !ok || f.IsCurrent() {
@@ -288,7 +288,7 @@ func (l *ledger) current(id string) (memory.Fact, bool) {
 
 // same is the fact that says what is said: one that has its evidence already, else one that holds before past ones,
 // then by the same words before similar ones, then the latest.
-func (l *ledger) same(said *traits) (memory.Fact, bool) {
+func (l *pendingFacts) same(said *traits) (memory.Fact, bool) {
 	var best memory.Fact
 	most := 0
 	for _, t := range l.now(l.Facts.alike(said), func(o *traits) bool { return o.likeness(said) != unlike }) {

@@ -43,7 +43,7 @@ func drawJobs(t *rapid.T, n int) []job {
 	times := rapid.Permutation(intsTo(n*4)).Draw(t, "times")
 	jobs := make([]job, n)
 	for i := range jobs {
-		jobs[i].id = fmt.Sprintf("slot%d", i)
+		jobs[i].id = fmt.Sprintf("job%d", i)
 		for k := range rapid.IntRange(1, 4).Draw(t, "proposals") {
 			f := drawFact(t)
 			f.Subject = rapid.SampledFrom([]string{"", "Mina"}).Draw(t, "subject")
@@ -142,7 +142,7 @@ func TestDecidingAgainChangesNothing(t *testing.T) {
 		s := applied(before(), jobs...)
 		again := rapid.SampledFrom(jobs).Draw(t, "again")
 		if d := extract.Decide(s, again.proposals, extract.Source{JobID: again.id}); len(d.Changes) > 0 {
-			t.Fatalf("applied again, slot %s changes %v", again.id, d.Changes)
+			t.Fatalf("applied again, job %s changes %v", again.id, d.Changes)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func homeCity(seq int64, city string, create, record time.Time) job {
 	proposals, _ := extract.Verify(task, []extract.Op{{
 		Op: "add", Text: "Lives in " + city + ".", Category: "personal_info", Attribute: "home_city", Message: "m1", Quote: "I live in " + city,
 	}})
-	return job{id: fmt.Sprint("slot", seq), proposals: proposals}
+	return job{id: fmt.Sprint("job", seq), proposals: proposals}
 }
 
 func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAClockThatIsAheadPinsNoFact(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	busan, seoul := stated(1, "Lives in Busan.", "home_city"), stated(2, "Lives in Seoul.", "home_city")
-	t.Run("a new fact is the slot's, at the first revision", func(t *testing.T) {
+	t.Run("a new fact is the job's, at the first revision", func(t *testing.T) {
 		f := byID(t, applied(extract.State{}, busan), busan.factID())
 		if f.Revision != 1 || f.Origin != memory.FactExtracted || f.CreateTime.IsZero() || !f.IsCurrent() {
 			t.Errorf("it is %+v", f)

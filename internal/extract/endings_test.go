@@ -31,7 +31,7 @@ func answered(facts []memory.Fact, ops []extract.Op, messages ...string) (ended 
 	}
 	task := extract.NewTask(extract.Input{Session: "s", Messages: numbered(lines...), Known: facts})
 	proposals, refused := extract.Verify(task, ops)
-	d := extract.Decide(extract.State{Facts: extract.NewFacts(facts...)}, proposals, extract.Source{JobID: "slot"})
+	d := extract.Decide(extract.State{Facts: extract.NewFacts(facts...)}, proposals, extract.Source{JobID: "job"})
 	for _, r := range append(refused, d.Rejected...) {
 		reasons = append(reasons, r.Reason)
 	}

@@ -63,7 +63,7 @@ func Erase(s State, gone func(memory.Place) bool, histories map[string][]memory.
 	}
 	rest := s
 	rest.Facts = s.Facts.With(nil, slices.Sorted(maps.Keys(e.lost))...)
-	l := newLedger(rest, Source{Now: now})
+	l := newPendingFacts(rest, Source{Now: now})
 	for _, id := range slices.Sorted(maps.Keys(stay)) {
 		l.putLeft(stay[id])
 	}
@@ -156,7 +156,7 @@ func (e erasing) follow(id string) string {
 }
 
 // putLeft makes a fact what is left of it. One that would hold anew beside another of the same property stays past.
-func (l *ledger) putLeft(f memory.Fact) {
+func (l *pendingFacts) putLeft(f memory.Fact) {
 	was, _ := l.Facts.Get(f.ID)
 	if f.IsCurrent() && !was.IsCurrent() {
 		for _, t := range l.holders(newTraits(f)) {

@@ -108,7 +108,7 @@ func TestFactsFindsWhatAWalkOverAllFinds(t *testing.T) {
 func TestADecisionIsWhatAWalkOverAllFactsDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, all := drawHistory(t)
-		l := newLedger(State{Facts: x}, Source{JobID: "slot", Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)})
+		l := newPendingFacts(State{Facts: x}, Source{JobID: "job", Now: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)})
 		for i := range rapid.IntRange(1, 6).Draw(t, "proposals") {
 			p := Proposal{Index: i, Fact: drawStatement(t, ""), Supersedes: fmt.Sprintf("fact%02d", rapid.IntRange(0, 50).Draw(t, "supersedes"))}
 			said := newTraits(p.Fact)
@@ -128,7 +128,7 @@ func TestADecisionIsWhatAWalkOverAllFactsDecides(t *testing.T) {
 }
 
 // walkForRivals is rivals by a walk over all facts.
-func walkForRivals(l *ledger, all map[string]memory.Fact, p Proposal) []memory.Fact {
+func walkForRivals(l *pendingFacts, all map[string]memory.Fact, p Proposal) []memory.Fact {
 	named, _ := l.current(p.Supersedes)
 	said := newTraits(p.Fact)
 	var out []memory.Fact

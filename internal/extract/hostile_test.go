@@ -165,7 +165,7 @@ func TestSignificanceIsNotTheModelsAlone(t *testing.T) {
 			"one message twice": {[]extract.Op{say("m1", "I collect stamps"), say("m1", "collect stamps from Peru")}, 6},
 		} {
 			proposals, _ := extract.Verify(task, tc.ops)
-			d := extract.Decide(extract.State{}, proposals, extract.Source{JobID: "slot"})
+			d := extract.Decide(extract.State{}, proposals, extract.Source{JobID: "job"})
 			if len(d.Changes) != 1 || d.Changes[0].Fact.Significance != tc.want {
 				t.Errorf("%s: %+v, want one fact of significance %d", name, d.Changes, tc.want)
 			}

@@ -11,7 +11,7 @@ import (
 // holds of the same property or says the same words, protected or not. A fact whose id is known is an edit of it. The
 // fact must have its ID, and UpdateTime as the time of the change; a zero CreateTime or ValidFrom becomes that.
 func Insert(s State, f memory.Fact) Decision {
-	l := newLedger(s, Source{Now: f.UpdateTime})
+	l := newPendingFacts(s, Source{Now: f.UpdateTime})
 	old, edited := l.fact(f.ID)
 	cause := memory.CauseCreated
 	if edited {
@@ -45,7 +45,7 @@ func Standing(s State, f memory.Fact) (memory.Fact, bool) {
 // Restore decides that a fact holds again as it was in one of its revisions. A person asked for it, so it is protected
 // from then on, and what holds in its place is superseded: those ids are returned. An unknown fact changes nothing.
 func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Decision, []string) {
-	l := newLedger(s, Source{Now: now})
+	l := newPendingFacts(s, Source{Now: now})
 	old, ok := l.fact(factID)
 	if !ok {
 		return Decision{}, nil
@@ -63,7 +63,7 @@ func Restore(s State, factID string, to memory.FactRevision, now time.Time) (Dec
 }
 
 // replace supersedes what cannot hold beside the fact, when it holds itself, and returns the ids.
-func (l *ledger) replace(f memory.Fact) []string {
+func (l *pendingFacts) replace(f memory.Fact) []string {
 	if !f.IsCurrent() {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (l *ledger) replace(f memory.Fact) []string {
 }
 
 // retire is supersede at the time of a person's change, whatever was said when.
-func (l *ledger) retire(old, by memory.Fact) {
+func (l *pendingFacts) retire(old, by memory.Fact) {
 	old.SupersededBy, old.ValidTo = by.ID, l.src.Now
 	l.change(old, memory.CauseSuperseded)
 }

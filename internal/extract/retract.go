@@ -80,7 +80,7 @@ func (s *source) around(said Said) []string {
 
 // takeBack ends what a retraction is about, each fact alone: one that was said again later holds, and of what a person wrote
 // or pinned nothing is ended.
-func (l *ledger) takeBack(p Proposal) {
+func (l *pendingFacts) takeBack(p Proposal) {
 	var ending []memory.Fact
 	done, kept := 0, 0
 	for _, f := range l.denied(p) {
@@ -109,7 +109,7 @@ func (l *ledger) takeBack(p Proposal) {
 }
 
 // end makes a fact past by the words of a retraction.
-func (l *ledger) end(f memory.Fact, p Proposal) {
+func (l *pendingFacts) end(f memory.Fact, p Proposal) {
 	words := p.Fact.Evidence[0]
 	words.Ends = true
 	f.ValidTo, f.SupersededBy = endOf(f, p.Fact), ""
@@ -122,7 +122,7 @@ func (l *ledger) end(f memory.Fact, p Proposal) {
 
 // denied is the facts that a retraction is about, past ones too, by id: the one it names, or those that say what it denies, or
 // the like of the same property.
-func (l *ledger) denied(p Proposal) []memory.Fact {
+func (l *pendingFacts) denied(p Proposal) []memory.Fact {
 	if p.Supersedes != "" {
 		if f, ok := l.fact(p.Supersedes); ok {
 			return []memory.Fact{f}

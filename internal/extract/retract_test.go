@@ -99,7 +99,7 @@ func TestARetractionIsVerified(t *testing.T) {
 	refusal := func(facts []memory.Fact, o extract.Op, messages ...memory.Message) []extract.RejectReason {
 		task := extract.NewTask(extract.Input{Session: "s", Messages: numbered(messages...), Known: facts, Learn: []memory.Role{memory.RoleUser, memory.RoleAssistant}})
 		proposals, refused := extract.Verify(task, []extract.Op{o})
-		d := extract.Decide(extract.State{Facts: extract.NewFacts(facts...)}, proposals, extract.Source{JobID: "slot"})
+		d := extract.Decide(extract.State{Facts: extract.NewFacts(facts...)}, proposals, extract.Source{JobID: "job"})
 		var out []extract.RejectReason
 		for _, r := range append(refused, d.Rejected...) {
 			out = append(out, r.Reason)
@@ -174,7 +174,7 @@ func TestWhatBecomesOfAFactThatIsTakenBack(t *testing.T) {
 	task := extract.NewTask(extract.Input{Session: "s", SessionID: "s", Messages: numbered(said(memory.RoleUser, denied)), Known: facts})
 	proposals, _ := extract.Verify(task, []extract.Op{takeBack(denied)})
 	state := extract.State{Facts: extract.NewFacts(facts...)}
-	d := extract.Decide(state, proposals, extract.Source{JobID: "slot"})
+	d := extract.Decide(state, proposals, extract.Source{JobID: "job"})
 	if len(d.Changes) != 1 {
 		t.Fatalf("%+v", d)
 	}
@@ -187,7 +187,7 @@ func TestWhatBecomesOfAFactThatIsTakenBack(t *testing.T) {
 		}
 	})
 	t.Run("doing it again changes nothing", func(t *testing.T) {
-		if again := extract.Decide(after, proposals, extract.Source{JobID: "slot"}); len(again.Changes)+len(again.Rejected) != 0 {
+		if again := extract.Decide(after, proposals, extract.Source{JobID: "job"}); len(again.Changes)+len(again.Rejected) != 0 {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -218,8 +218,8 @@ func TestWhatBecomesOfAFactThatIsTakenBack(t *testing.T) {
 		}
 	})
 	t.Run("with the job that did it, it is taken back", func(t *testing.T) {
-		histories := map[string][]memory.FactRevision{past.ID: {{Fact: past, JobID: "slot", Cause: memory.CauseRetracted}, {Fact: facts[0], JobID: "first"}}}
-		r := extract.Revert(after, "slot", histories, past.ValidTo.Add(time.Hour))
+		histories := map[string][]memory.FactRevision{past.ID: {{Fact: past, JobID: "job", Cause: memory.CauseRetracted}, {Fact: facts[0], JobID: "first"}}}
+		r := extract.Revert(after, "job", histories, past.ValidTo.Add(time.Hour))
 		if len(r.Changes) != 1 || !r.Changes[0].Fact.IsCurrent() || len(r.Changes[0].Fact.Evidence) != 1 {
 			t.Errorf("%+v", r)
 		}
@@ -227,7 +227,7 @@ func TestWhatBecomesOfAFactThatIsTakenBack(t *testing.T) {
 	t.Run("what was said after the words that deny it stays", func(t *testing.T) {
 		newer := facts[0]
 		newer.Evidence = append(slices.Clone(newer.Evidence), memory.Evidence{Session: "z", SessionID: "z", Seq: 1, MessageID: "n", Quote: "I am vegan", Time: past.ValidTo.Add(time.Hour)})
-		if d := extract.Decide(extract.State{Facts: extract.NewFacts(newer)}, proposals, extract.Source{JobID: "slot"}); len(d.Changes) != 0 {
+		if d := extract.Decide(extract.State{Facts: extract.NewFacts(newer)}, proposals, extract.Source{JobID: "job"}); len(d.Changes) != 0 {
 			t.Errorf("%+v", d.Changes)
 		}
 	})

@@ -54,7 +54,7 @@ func Revert(s State, jobID string, histories map[string][]memory.FactRevision, n
 	}
 	left := s
 	left.Facts = s.Facts.With(nil, r.removed...)
-	l := newLedger(left, Source{Now: now})
+	l := newPendingFacts(left, Source{Now: now})
 	r.freeFollowers(left, before)
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		r.outcomes[id] = l.putBack(before[id])
@@ -122,7 +122,7 @@ func (r *reverting) freeFollowers(left State, before map[string]memory.Fact) {
 }
 
 // putBack makes a fact what it was, unless it would hold beside another one of the same property.
-func (l *ledger) putBack(was memory.Fact) Outcome {
+func (l *pendingFacts) putBack(was memory.Fact) Outcome {
 	if was.IsCurrent() {
 		for _, t := range l.holders(newTraits(was)) {
 			if t.fact.ID != was.ID {

@@ -25,7 +25,7 @@ func TestWrongClock(t *testing.T) {
 			t.Error(diff)
 		}
 		if jobs := r.work(ref).Jobs; len(jobs) != 0 {
-			t.Errorf("slots %+v", jobs)
+			t.Errorf("jobs %+v", jobs)
 		}
 	}
 	// wrong runs a process whose clock is ahead and then one whose clock is right.
@@ -58,7 +58,7 @@ func TestWrongClock(t *testing.T) {
 		pass(2 * time.Hour)
 		learnt(t, r, "likes clocks")
 	})
-	inBubble(t, "a dead process's lease of a slot ends within two hours", func(t *testing.T, r *rig) {
+	inBubble(t, "a dead process's lease of a job ends within two hours", func(t *testing.T, r *rig) {
 		c := &crashes{point: jobrunner.FailpointAfterOpen, nth: 1, died: make(chan struct{})}
 		r.options.Failpoints = c.failpoint
 		wrong(r, func() { r.chat(ref, "I like clocks."); <-c.died })
@@ -87,7 +87,7 @@ func TestWrongClock(t *testing.T) {
 		pass(2 * time.Hour)
 		learnt(t, r, "likes clocks", "likes plums")
 	})
-	inBubble(t, "a slot that waits is retried at once when a person says so", func(t *testing.T, r *rig) {
+	inBubble(t, "a job that waits is retried at once when a person says so", func(t *testing.T, r *rig) {
 		r.learner.script = func(_ context.Context, call int, task extract.Task) (llm.Answer, error) {
 			if call == 1 {
 				return llm.Answer{}, failed(llm.ClassLimited, 50*time.Minute)
@@ -99,7 +99,7 @@ func TestWrongClock(t *testing.T) {
 		pass(time.Minute)
 		jobs := r.work(ref).Jobs
 		if len(jobs) != 1 {
-			t.Fatalf("slots %+v", jobs)
+			t.Fatalf("jobs %+v", jobs)
 		}
 		_, err := r.store.RetryJob(t.Context(), store.JobRetry{JobRef: store.JobRef{User: ada, ID: jobs[0].ID()}, Time: time.Now()})
 		if err != nil {

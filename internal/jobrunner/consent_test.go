@@ -122,7 +122,7 @@ func TestConsent(t *testing.T) {
 				}
 				jobs := r.jobs(store.JobQuery{Kinds: []memory.JobKind{memory.JobExtract}})
 				if len(jobs) != 1 || jobs[0].State != state || jobs[0].Reason != reason || r.meter.of(counted) != 1 {
-					t.Errorf("slots %+v, counted %v", jobs, r.meter.counts)
+					t.Errorf("jobs %+v, counted %v", jobs, r.meter.counts)
 				}
 				if r.learner.calls() != 1 {
 					t.Errorf("%d calls", r.learner.calls())

@@ -114,7 +114,7 @@ func (r *rig) atEnd(ref memory.SessionRef, point string) error {
 	end, err := covered(r.nodes(ref))
 	errs = append(errs, err)
 	if w := r.work(ref); end != w.Session.LastSeq || jobrunner.ExtractedThrough(w) != end || len(w.Jobs) != 0 {
-		errs = append(errs, fmt.Errorf("of %d messages %d are summarised and %d extracted; %d slots are left",
+		errs = append(errs, fmt.Errorf("of %d messages %d are summarised and %d extracted; %d jobs are left",
 			w.Session.LastSeq, end, jobrunner.ExtractedThrough(w), len(w.Jobs)))
 	}
 	if diff := cmp.Diff([]string{"(lives in Lisbon)", "likes plums", "lives in Porto"}, texts(r.facts(ada))); diff != "" {
@@ -314,7 +314,7 @@ func TestChaos(t *testing.T) {
 			}
 			for _, s := range r.work(ref).Jobs {
 				if s.State != memory.JobParked || s.Kind != memory.JobExtract {
-					t.Errorf("slot is left: %v %v from %d", s.Kind, s.State, s.From)
+					t.Errorf("job is left: %v %v from %d", s.Kind, s.State, s.From)
 				}
 			}
 			for _, f := range r.facts(ada) {

@@ -293,7 +293,7 @@ func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input 
 		}
 		is, err := x.journal.o.Store.Job(ctx, jobRef(job))
 		if err != nil {
-			return w, fmt.Errorf("read whether the slot gave its range to another: %w", err)
+			return w, fmt.Errorf("read whether the job gave its range to another: %w", err)
 		}
 		// Where a message was erased since, its words are in the answer. An erasure that comes after this raises the fact revision.
 		if !is.State.IsFinal() && !now.forbids(extract.NewTask(input)) {

@@ -147,7 +147,7 @@ func TestWatermarks(t *testing.T) {
 	job := func(kind memory.JobKind, state memory.JobState, from int64) memory.Job {
 		return memory.Job{JobKey: memory.JobKey{Kind: kind, From: from}, State: state}
 	}
-	t.Run("facts are extracted up to the cursor, or to the first slot that is not done", func(t *testing.T) {
+	t.Run("facts are extracted up to the cursor, or to the first job that is not done", func(t *testing.T) {
 		w := store.SessionWork{ExtractCursor: 20}
 		if got := ExtractedThrough(w); got != 20 {
 			t.Errorf("got %d", got)

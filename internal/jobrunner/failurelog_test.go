@@ -86,7 +86,7 @@ func TestAFailedJobIsLoggedWithoutContent(t *testing.T) {
 				t.Error(diff)
 			}
 			jobs := r.jobs(store.JobQuery{})
-			if len(jobs) != 1 || logged[0]["slot"] != jobs[0].ID() || logged[0]["scope"] != string(jobs[0].Scope[:8]) {
+			if len(jobs) != 1 || logged[0]["job"] != jobs[0].ID() || logged[0]["scope"] != string(jobs[0].Scope[:8]) {
 				t.Errorf("the line %v does not name the job %+v", logged[0], jobs)
 			}
 			if strings.Contains(l.log.String(), "Lisbon") || strings.Contains(l.log.String(), string(jobs[0].Scope)) {

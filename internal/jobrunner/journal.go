@@ -46,7 +46,7 @@ func (j *journal) open(ctx context.Context, user memory.UserRef, key memory.JobK
 			JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
 		})
 		if err != nil {
-			return memory.Job{}, fmt.Errorf("open a slot: %w", err)
+			return memory.Job{}, fmt.Errorf("open a job: %w", err)
 		}
 		if job.State == memory.JobReplaced {
 			key.Generation++
@@ -64,7 +64,7 @@ func (j *journal) claim(ctx context.Context, job memory.Job) (memory.Job, error)
 		JobRef: jobRef(job), Owner: j.o.Owner, Now: now, Until: now.Add(j.o.Lease),
 	})
 	if err != nil {
-		return memory.Job{}, fmt.Errorf("claim a slot: %w", err)
+		return memory.Job{}, fmt.Errorf("claim a job: %w", err)
 	}
 	return job, nil
 }
@@ -116,7 +116,7 @@ func (j *journal) finish(ctx context.Context, job memory.Job, outcome string) er
 		JobRef: jobRef(job), State: memory.JobApplied, Reason: outcome, Time: j.now(),
 	})
 	if err != nil {
-		return fmt.Errorf("finish a slot: %w", err)
+		return fmt.Errorf("finish a job: %w", err)
 	}
 	j.o.Meter.JobDone(job.Kind, outcome)
 	return nil
@@ -146,7 +146,7 @@ func (j *journal) fail(ctx context.Context, job memory.Job, f failure, splitAt i
 		return false, err
 	}
 	j.log.WarnContext(ctx, "background work failed and is tried again",
-		"slot", job.ID(), "scope", scopeMark(job.Scope), "kind", job.Kind.String(), "reason", f.reason,
+		"job", job.ID(), "scope", scopeMark(job.Scope), "kind", job.Kind.String(), "reason", f.reason,
 		"attempts", d.attempts, "again_in", d.wait, "split", d.splitAt > 0)
 	if d.splitAt == 0 {
 		j.o.Meter.JobDone(job.Kind, outcomeRetried)
@@ -162,14 +162,14 @@ func (j *journal) noteFailure(ctx context.Context, job memory.Job, f failure, d 
 		Reason: f.reason, Usage: f.usage, Time: now,
 	})
 	if err != nil {
-		return fmt.Errorf("note a slot's failure: %w", err)
+		return fmt.Errorf("note a job's failure: %w", err)
 	}
 	return nil
 }
 
 func (j *journal) split(ctx context.Context, job memory.Job, at int64) error {
 	if _, err := j.o.Store.SplitJob(ctx, store.JobSplit{JobRef: jobRef(job), At: at, Time: j.now()}); err != nil {
-		return fmt.Errorf("split a slot: %w", err)
+		return fmt.Errorf("split a job: %w", err)
 	}
 	j.o.Meter.JobDone(job.Kind, outcomeSplit)
 	return nil
@@ -191,10 +191,10 @@ func (j *journal) park(ctx context.Context, job memory.Job, f failure) error {
 		Usage: f.usage, Time: now,
 	})
 	if err != nil {
-		return fmt.Errorf("park a slot: %w", err)
+		return fmt.Errorf("park a job: %w", err)
 	}
 	j.log.WarnContext(ctx, "background work is parked",
-		"slot", job.ID(), "scope", scopeMark(job.Scope), "kind", job.Kind.String(), "reason", f.reason,
+		"job", job.ID(), "scope", scopeMark(job.Scope), "kind", job.Kind.String(), "reason", f.reason,
 		"attempts", attempts, "last", last)
 	j.o.Meter.JobDone(job.Kind, outcomeParked)
 	return nil
@@ -207,7 +207,7 @@ func (j *journal) parkPanic(ctx context.Context, job memory.Job, err *error) {
 	if recovered == nil {
 		return
 	}
-	j.log.ErrorContext(ctx, "background work panicked", "slot", job.ID(), "kind", job.Kind.String(), "error", safegroup.Recovered(recovered))
+	j.log.ErrorContext(ctx, "background work panicked", "job", job.ID(), "kind", job.Kind.String(), "error", safegroup.Recovered(recovered))
 	*err = j.park(context.WithoutCancel(ctx), job, failure{reason: "panic"})
 }
 

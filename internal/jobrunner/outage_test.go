@@ -78,7 +78,7 @@ func TestModelOutage(t *testing.T) {
 				}
 			}
 			if left := r.jobs(store.JobQuery{States: []memory.JobState{memory.JobOpen, memory.JobAnswered, memory.JobParked}}); len(left) != 0 {
-				t.Errorf("%d slots are left, such as %+v", len(left), left[0])
+				t.Errorf("%d jobs are left, such as %+v", len(left), left[0])
 			}
 			for name, o := range map[string]*outage{"extraction": chat, "summaries": summaries} {
 				failed := int(o.failed.Load())

@@ -374,7 +374,7 @@ func TestQueueing(t *testing.T) {
 			t.Errorf("after %v: %s", time.Since(before), diff)
 		}
 		if s := r.jobs(store.JobQuery{Kinds: []memory.JobKind{memory.JobExtract}})[0]; s.Attempts != 0 || s.Usage.Calls != 2 {
-			t.Errorf("slot %+v", s)
+			t.Errorf("job %+v", s)
 		}
 	})
 	inBubble(t, "another process's lease is respected until it ends", func(t *testing.T, r *rig) {
@@ -456,7 +456,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("counted %v", r.meter.counts)
 		}
 	})
-	inBubble(t, "a parked slot is tried again when a person says so", func(t *testing.T, r *rig) {
+	inBubble(t, "a parked job is tried again when a person says so", func(t *testing.T, r *rig) {
 		broken := true
 		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
 			if broken {
@@ -494,7 +494,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("calls at %v", times)
 		}
 	})
-	inBubble(t, "a model that fails a slot for a day is asked with growing pauses, then the slot is parked and tried again by itself", func(t *testing.T, r *rig) {
+	inBubble(t, "a model that fails a job for a day is asked with growing pauses, then the job is parked and tried again by itself", func(t *testing.T, r *rig) {
 		var down atomic.Bool
 		down.Store(true)
 		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
@@ -549,7 +549,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%d calls while the circuit was open", r.learner.calls())
 		}
 		if s := r.work(ref).Jobs; len(s) != 1 || s[0].Attempts != 0 {
-			t.Errorf("slots %+v", s)
+			t.Errorf("jobs %+v", s)
 		}
 		if len(r.summaries.tasks) == 0 {
 			t.Error("summaries were paused too")
@@ -612,7 +612,7 @@ func TestFailures(t *testing.T) {
 				}
 			}
 			if jobs := r.work(ref).Jobs; len(jobs) != 0 {
-				t.Errorf("%d slots are left", len(jobs))
+				t.Errorf("%d jobs are left", len(jobs))
 			}
 			if calls := len(r.summaries.tasks); calls > 60 {
 				t.Errorf("%d calls for 20 messages", calls)

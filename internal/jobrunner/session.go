@@ -264,7 +264,7 @@ func (r *sessionRun) messages(ctx context.Context, in memory.SeqRange) ([]memory
 		Ref: r.work.Session.Ref, After: in.From - 1, Before: in.To + 1, Limit: int(in.To - in.From + 1),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the messages of a slot: %w", err)
+		return nil, fmt.Errorf("read the messages of a job: %w", err)
 	}
 	return messages, nil
 }

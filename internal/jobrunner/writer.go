@@ -124,7 +124,7 @@ func (w summaryWriter) fallBack(ctx context.Context, p piece, f failure) (memory
 		return p.job, w.journal.park(context.WithoutCancel(ctx), p.job, f)
 	}
 	w.journal.log.WarnContext(ctx, "a summary is written without the model",
-		"slot", p.job.ID(), "kind", p.job.Kind.String(), "reason", f.reason)
+		"job", p.job.ID(), "kind", p.job.Kind.String(), "reason", f.reason)
 	checked, refused, failed := w.check(p.task, answer, nil)
 	if failed {
 		return p.job, w.journal.park(context.WithoutCancel(ctx), p.job, refused)

@@ -54,29 +54,29 @@ func IsEssential(statement string) bool {
 
 // disclosureWords are what DisclosureOf looks for, a small part of all words: whole transcripts are read by them.
 var disclosureWords = lexicons{
-	latin: disclosureLexicon("latin"), korean: disclosureLexicon("hangul"), japanese: disclosureLexicon("kana"), chinese: disclosureLexicon("han"),
+	latin: disclosurePhrases("latin"), korean: disclosurePhrases("hangul"), japanese: disclosurePhrases("kana"), chinese: disclosurePhrases("han"),
 }
 
-// disclosureLexicon is the lexicon of a script for what is about the speaker: lists of its own, and those of what every reader of
+// disclosurePhrases is the phrase index of a script for what is about the speaker: lists of its own, and those of what every reader of
 // messages needs.
-func disclosureLexicon(script string) func() *lexicon {
-	return sync.OnceValue(func() *lexicon {
+func disclosurePhrases(script string) func() *phraseIndex {
+	return sync.OnceValue(func() *phraseIndex {
 		var of []words
 		for _, all := range wordsOfScript(script, languagedata.Intent) {
 			of = append(of, words{name: all[name], health: all[health], pleasant: all[pleasant]})
 		}
-		return newSearchIndex(append(of, wordsOfScript(script, languagedata.Disclosure)...)...)
+		return newPhraseIndex(append(of, wordsOfScript(script, languagedata.Disclosure)...)...)
 	})
 }
 
 // lexicons are the words that a reading looks for, by script.
 type lexicons struct {
-	latin, korean, japanese, chinese func() *lexicon
+	latin, korean, japanese, chinese func() *phraseIndex
 }
 
 // allWords are those of every feature.
 var allWords = lexicons{
-	latin: scriptLexicon("latin"), korean: scriptLexicon("hangul"), japanese: scriptLexicon("kana"), chinese: scriptLexicon("han"),
+	latin: scriptPhrases("latin"), korean: scriptPhrases("hangul"), japanese: scriptPhrases("kana"), chinese: scriptPhrases("han"),
 }
 
 // readBy reads a statement by some words alone: of its shape only whether letters are set apart is known.

@@ -236,8 +236,8 @@ func wordsOfScript(script, file string) []words {
 	return out
 }
 
-// scriptLexicon is the lexicon of a script, which is built when a text first needs it: letters do not show which of its
+// scriptPhrases is the phrase index of a script, which is built when a text first needs it: letters do not show which of its
 // languages a text is in.
-func scriptLexicon(script string) func() *lexicon {
-	return sync.OnceValue(func() *lexicon { return newSearchIndex(wordsOfScript(script, languagedata.Intent)...) })
+func scriptPhrases(script string) func() *phraseIndex {
+	return sync.OnceValue(func() *phraseIndex { return newPhraseIndex(wordsOfScript(script, languagedata.Intent)...) })
 }

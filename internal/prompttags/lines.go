@@ -17,6 +17,9 @@ func Indent(s string) string {
 			continue
 		}
 		i += n
+		if start == 0 { // lines are longer than 16 bytes, mostly
+			b.Grow(len(s) + len(s)/8 + len(Indentation))
+		}
 		b.WriteString(s[start:i])
 		b.WriteString(Indentation)
 		start = i

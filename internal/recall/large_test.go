@@ -68,7 +68,7 @@ func (l *library) Analyze(context.Context, []memory.PlacedMessage) ([]rank.Doc, 
 }
 
 // search index is one over the library's users with room for so many bytes.
-func (l *library) lexicon(t *testing.T, bytes int64) *SearchIndex {
+func (l *library) searchIndex(t *testing.T, bytes int64) *SearchIndex {
 	t.Helper()
 	x, err := NewSearchIndex(SearchIndexOptions{Store: l, MaxBytes: bytes, Indexer: l, Turns: l, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -94,7 +94,7 @@ const tooSmall = 4 << 10
 func TestAnIndexLargerThanTheCache(t *testing.T) {
 	t.Run("is read once, however often it is searched", func(t *testing.T) {
 		l := newLibrary("ada")
-		x := l.lexicon(t, tooSmall)
+		x := l.searchIndex(t, tooSmall)
 		for range 5 {
 			if found := ask(t, x, "ada"); len(found.Hits) != 60 || found.Degraded != "" {
 				t.Errorf("%d found, %q", len(found.Hits), found.Degraded)
@@ -106,7 +106,7 @@ func TestAnIndexLargerThanTheCache(t *testing.T) {
 	})
 	t.Run("is read once when many searches begin together", func(t *testing.T) {
 		l := newLibrary("ada")
-		x := l.lexicon(t, tooSmall)
+		x := l.searchIndex(t, tooSmall)
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
@@ -122,7 +122,7 @@ func TestAnIndexLargerThanTheCache(t *testing.T) {
 	})
 	t.Run("is cut, and says so, where one may not be as large", func(t *testing.T) {
 		l := newLibrary("ada")
-		found := ask(t, l.lexicon(t, 16), "ada")
+		found := ask(t, l.searchIndex(t, 16), "ada")
 		if !strings.Contains(found.Degraded, "larger than one may be") || !strings.Contains(found.Degraded, "recall-cache") {
 			t.Errorf("%d found, %q", len(found.Hits), found.Degraded)
 		}
@@ -130,7 +130,7 @@ func TestAnIndexLargerThanTheCache(t *testing.T) {
 	t.Run("leaves those in the cache alone", func(t *testing.T) {
 		l := newLibrary("ada", "bob")
 		l.users["bob"] = nil
-		x := l.lexicon(t, tooSmall)
+		x := l.searchIndex(t, tooSmall)
 		ask(t, x, "bob")
 		ask(t, x, "ada")
 		if found := ask(t, x, "bob"); found.Degraded != "" {
@@ -142,7 +142,7 @@ func TestAnIndexLargerThanTheCache(t *testing.T) {
 func TestLargeIndexesOfSeveralUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLibrary("ada", "bob")
-		x := l.lexicon(t, tooSmall)
+		x := l.searchIndex(t, tooSmall)
 		ask(t, x, "ada")
 		for range 3 {
 			if found := ask(t, x, "bob"); !strings.Contains(found.Degraded, "another's") || len(found.Hits) != 0 {
@@ -171,7 +171,7 @@ func TestAnIndexThatTakesLongToRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLibrary("ada")
 				l.held = make(chan struct{})
-				x := l.lexicon(t, bytes)
+				x := l.searchIndex(t, bytes)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				begin := time.Now()

@@ -342,6 +342,7 @@ func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, st
 		placed[messages[n].Place] = n
 	}
 	all := in.isWhole(messages)
+	out = make([]Confirmed, 0, min(len(in.Hits), len(messages)))
 	for i := range in.Hits {
 		h := &in.Hits[i]
 		n, ok := placed[h.Place]
@@ -358,8 +359,8 @@ func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, st
 // isWhole reports whether no message can be missing for the limit alone: what was read is far from it.
 func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 	size := int64(0)
-	for _, m := range messages {
-		size += int64(m.Message.ContentBytes())
+	for i := range messages {
+		size += int64(messages[i].Message.ContentBytes())
 	}
 	return in.MaxBytes == 0 || size < in.MaxBytes/2
 }

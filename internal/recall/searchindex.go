@@ -363,7 +363,7 @@ func (l *SearchIndex) read(ctx context.Context, q MessageQuestion) (store.Search
 	}
 	state, err := l.store.SearchIndex(ctx, ask)
 	if err != nil {
-		return state, fmt.Errorf("read lexicon: %w", err)
+		return state, fmt.Errorf("read search index: %w", err)
 	}
 	return state, nil
 }

@@ -239,11 +239,11 @@ func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest
 		}
 		return &memoryv1.RetryJobResponse{Job: erasureProto(e)}, nil
 	}
-	slot, err := s.work.RetryJob(ctx, ref)
+	job, err := s.work.RetryJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return &memoryv1.RetryJobResponse{Job: jobProto(slot)}, nil
+	return &memoryv1.RetryJobResponse{Job: jobProto(job)}, nil
 }
 
 func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequest) (*memoryv1.RetryJobsResponse, error) {
@@ -268,8 +268,8 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 		return nil, err
 	}
 	out := &memoryv1.RetryJobsResponse{}
-	for _, slot := range retried {
-		out.Jobs = append(out.Jobs, jobProto(slot))
+	for _, job := range retried {
+		out.Jobs = append(out.Jobs, jobProto(job))
 	}
 	if next != nil {
 		out.NextPageToken = timeToken(req, next.CreateTime, next.ID)
@@ -286,11 +286,11 @@ func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) 
 		_, err := s.erasures.Erasure(ctx, ref, 0)
 		return nil, cmp.Or(err, s.erasures.NotSkippable(ref.ID))
 	}
-	slot, err := s.work.SkipJob(ctx, ref)
+	job, err := s.work.SkipJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return &memoryv1.SkipJobResponse{Job: jobProto(slot)}, nil
+	return &memoryv1.SkipJobResponse{Job: jobProto(job)}, nil
 }
 
 func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
@@ -307,27 +307,27 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 		_, err := s.erasures.Erasure(ctx, ref, 0)
 		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
 	}
-	slot, facts, err := s.facts.RevertJob(ctx, ref, author)
+	job, facts, err := s.facts.RevertJob(ctx, ref, author)
 	if err != nil {
 		return nil, err
 	}
-	out := &memoryv1.RevertJobResponse{Job: jobProto(slot)}
+	out := &memoryv1.RevertJobResponse{Job: jobProto(job)}
 	for _, f := range facts {
 		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: revertOutcomes.to(f.Outcome)})
 	}
 	return out, nil
 }
 
-func jobProto(slot memory.Job) *memoryv1.Job {
+func jobProto(job memory.Job) *memoryv1.Job {
 	out := &memoryv1.Job{
-		JobId: slot.ID(), UserId: slot.User.UserID, SessionId: slot.SessionID, Kind: jobKinds.to(slot.Kind),
-		State: jobStates.to(slot.State), Generation: int32(slot.Generation), Attempts: int32(slot.Attempts),
-		NotBefore: timeProto(slot.NotBefore), Reason: slot.Reason, ModelCalls: int32(slot.Usage.Calls),
-		InputTokens: slot.Usage.InputTokens, OutputTokens: slot.Usage.OutputTokens,
-		CreateTime: timeProto(slot.CreateTime), UpdateTime: timeProto(slot.UpdateTime),
+		JobId: job.ID(), UserId: job.User.UserID, SessionId: job.SessionID, Kind: jobKinds.to(job.Kind),
+		State: jobStates.to(job.State), Generation: int32(job.Generation), Attempts: int32(job.Attempts),
+		NotBefore: timeProto(job.NotBefore), Reason: job.Reason, ModelCalls: int32(job.Usage.Calls),
+		InputTokens: job.Usage.InputTokens, OutputTokens: job.Usage.OutputTokens,
+		CreateTime: timeProto(job.CreateTime), UpdateTime: timeProto(job.UpdateTime),
 	}
-	if slot.SessionID != "" { // the ranges of weeks and months are days
-		out.FromSeq, out.ToSeq = slot.From, slot.To
+	if job.SessionID != "" { // the ranges of weeks and months are days
+		out.FromSeq, out.ToSeq = job.From, job.To
 	}
 	return out
 }

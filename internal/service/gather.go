@@ -309,6 +309,11 @@ func (s *ContextBuilder) gatherSummaries(
 	if months, err = s.summaries.standing(ctx, reader, months); err != nil {
 		return out, err
 	}
+	if len(seen.sessions) > 0 { // else no period can repeat what is shown
+		if seen.oldest, err = s.summaries.oldestParts(ctx, reader, slices.Concat(weeks, months)); err != nil {
+			return out, err
+		}
+	}
 	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
 	if err != nil {
 		return out, err
@@ -364,8 +369,9 @@ func (s *ContextBuilder) previousItems(
 // shown is what a user's summaries in a context cover already.
 type shown struct {
 	user     memory.UserRef
-	sessions map[string]int64 // up to this message
-	periods  map[string]bool  // ids of weeks and months
+	sessions map[string]int64              // up to this message
+	periods  map[string]bool               // ids of weeks and months
+	oldest   map[string]memory.SummaryNode // the oldest part of each week and month that may be in the context
 }
 
 func newShown(user memory.UserRef) shown {
@@ -379,24 +385,25 @@ func (s shown) has(n memory.SummaryNode) bool {
 	return s.periods[n.ID]
 }
 
-// repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part shows already that it
-// was not, so that the many others are not read.
+// repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part, which was read with those of
+// all others, shows already that it was not, so that the many others are not read.
 func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
 	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
 		return false, nil
 	}
-	oldest := min(1, len(period.Children))
-	for _, ids := range [][]string{period.Children[:oldest], period.Children[oldest:]} {
-		parts, err := s.summaries.parts(ctx, r, ids)
-		if err != nil {
-			return false, err
-		}
-		isNew := func(n memory.SummaryNode) bool { return !seen.has(n) }
-		if len(parts) < len(ids) || slices.ContainsFunc(parts, isNew) {
-			return false, nil
-		}
+	if len(period.Children) == 0 {
+		return true, nil
 	}
-	return true, nil
+	if oldest, ok := seen.oldest[period.Children[0]]; !ok || !seen.has(oldest) {
+		return false, nil
+	}
+	others := period.Children[1:]
+	parts, err := s.summaries.parts(ctx, r, others)
+	if err != nil {
+		return false, err
+	}
+	isNew := func(n memory.SummaryNode) bool { return !seen.has(n) }
+	return len(parts) == len(others) && !slices.ContainsFunc(parts, isNew), nil
 }
 
 // periodsAsked are so many of the latest periods of a kind.
@@ -587,10 +594,11 @@ func (s *ContextBuilder) recall(
 	ask := recall.MessageQuestion{Ref: p.Ref, Fills: fills(r), Query: rank.Query{
 		Current: session.Key, Limit: r.TopK + r.RecentN + spareHits, MinRelevance: r.MinScore, UserPrior: r.UserPrior, Explain: p.Explain,
 	}}
-	ask.Exclude = func(at memory.Place) bool {
-		hidden, err := in.Hidden()
-		return err == nil && hidden.Has(at) // the error is reported below
-	}
+	hidden := sync.OnceValue(func() memory.Hidden {
+		all, _ := in.Hidden() // the error is reported below
+		return all
+	})
+	ask.Exclude = func(at memory.Place) bool { return hidden().Has(at) } // asked of every message with a word of the query
 	if r.Sections.Recalled && r.TopK > 0 {
 		err = s.search.Understand(&ask, in, p.AsOf)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,14 +55,19 @@ func (r *recallReader) begin() error {
 }
 
 // likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and
-// the tail takes what it needs but for theirs.
+// the tail takes what it needs but for theirs. Mostly there is somewhat more, since those take less than they may: some messages
+// are read in vain rather than a few of them by a second read, which assembly would wait for.
 func likelyRoom(p contextprofile.Resolved, tail []memory.Message) int64 {
 	left := float64(p.Available) * (1 - p.Facts.Share - p.Summaries.Share)
 	for i := range tail {
 		left -= float64(tail[i].Tokens.O200K)
 	}
-	return int64(max(left, p.RecallShare*float64(p.Available)))
+	return int64(spareRoom * max(left, p.RecallShare*float64(p.Available)))
 }
+
+// spareRoom is how many times the likely room is read ahead. Of the calls of strata-bench context, 99 in 100 asked for no more than
+// 1.12 times as many messages as have the likely room.
+const spareRoom = 1.125
 
 // wait ends what is read and not needed any more.
 func (r *recallReader) wait() {
@@ -86,15 +92,19 @@ func (r *recallReader) readHits(hits []rank.Hit) ([]assembly.Recalled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.recalled(found, func(c recall.Confirmed) int { return r.done + c.At + 1 }), nil
+	return r.recalled(found, func(c *recall.Confirmed) int { return c.At + 1 }), nil
 }
 
 // recalled is what assembly is given of hits that were read, with their ranks.
-func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(recall.Confirmed) int) []assembly.Recalled {
-	found = slices.DeleteFunc(found, func(v recall.Confirmed) bool { return v.Message.IsHidden() })
-	recalled := make([]assembly.Recalled, len(found))
-	for i, v := range found {
-		recalled[i] = assembly.Recalled{PlacedMessage: v.Message, Span: cut(v.Hit), Step: selections[v.Hit.Fill]}
+func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(*recall.Confirmed) int) []assembly.Recalled {
+	recalled := make([]assembly.Recalled, 0, len(found))
+	r.out.Recalled, r.out.Ranks = slices.Grow(r.out.Recalled, len(found)), slices.Grow(r.out.Ranks, len(found))
+	for i := range found {
+		v := &found[i] // large
+		if v.Message.IsHidden() {
+			continue
+		}
+		recalled = append(recalled, assembly.Recalled{PlacedMessage: v.Message, Span: cut(&v.Hit), Step: selections[v.Hit.Fill]})
 		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.Hit), append(r.out.Ranks, rankOf(v))
 	}
 	return recalled
@@ -114,12 +124,12 @@ func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error
 			r.filled += int64(messages[i].Message.ContentBytes())
 		}
 		found, _ := next.Match(messages)
-		recalled = r.recalled(found, func(recall.Confirmed) int { return 0 })
+		recalled = r.recalled(found, func(*recall.Confirmed) int { return 0 })
 	}
 	return recalled, nil
 }
 
-// found takes the first hits from those that were read ahead.
+// found reads the hits that come next, the first from those that were read ahead. Their At counts in all hits that were found.
 func (r *recallReader) found(hits []rank.Hit) ([]recall.Confirmed, error) {
 	read := min(max(len(r.ahead)-r.done, 0), len(hits))
 	var out []recall.Confirmed
@@ -128,17 +138,27 @@ func (r *recallReader) found(hits []rank.Hit) ([]recall.Confirmed, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range early {
-			if c.At -= r.done; c.At >= 0 && c.At < read {
-				out = append(out, c)
-			}
-		}
+		out = within(early, r.done, r.done+read)
 	}
 	rest, err := r.confirm(r.ctx, hits[read:])
 	for i := range rest {
-		rest[i].At += read
+		rest[i].At += r.done + read
+	}
+	if len(out) == 0 {
+		return rest, err
 	}
 	return append(out, rest...), err
+}
+
+// within are those of the hits, which are in the order of At, whose At is from first on and before end. Nothing is copied, and what
+// is appended to them leaves the others alone.
+func within(hits []recall.Confirmed, first, end int) []recall.Confirmed {
+	index := func(at int) int {
+		i, _ := slices.BinarySearchFunc(hits, at, func(c recall.Confirmed, at int) int { return cmp.Compare(c.At, at) })
+		return i
+	}
+	from, to := index(first), index(end)
+	return hits[from:to:to]
 }
 
 func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]recall.Confirmed, error) {
@@ -148,7 +168,7 @@ func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]recall.C
 }
 
 // cut is the passage of a long message to show; the zero Span shows all of it.
-func cut(h rank.Hit) assembly.Span {
+func cut(h *rank.Hit) assembly.Span {
 	if h.Whole {
 		return assembly.Span{}
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -72,15 +73,16 @@ func TestRunning(t *testing.T) {
 	})
 }
 
-// parts answers nodes by their ids, and how many were asked for.
+// parts returns nodes by their ids, and counts how many were asked for in how many reads.
 type parts struct {
 	Store
 	nodes map[string]memory.SummaryNode
 	asked int
+	reads int
 }
 
 func (p *parts) Nodes(_ context.Context, _ memory.UserRef, ids []string) ([]memory.SummaryNode, error) {
-	p.asked += len(ids)
+	p.asked, p.reads = p.asked+len(ids), p.reads+1
 	var out []memory.SummaryNode
 	for _, id := range ids {
 		if n, ok := p.nodes[id]; ok {
@@ -116,12 +118,28 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = 0
-			got, err := New(Options{Store: s}).Contexts.repeats(t.Context(), periodReader{}, memory.SummaryNode{Children: row.children}, seen)
+			b, period := New(Options{Store: s}).Contexts, memory.SummaryNode{Children: row.children}
+			known := seen
+			var err error
+			if known.oldest, err = b.summaries.oldestParts(t.Context(), periodReader{}, []memory.SummaryNode{period}); err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.repeats(t.Context(), periodReader{}, period, known)
 			if err != nil || got != row.want || s.asked != row.asked {
 				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
 			}
 		})
 	}
+	t.Run("the oldest parts of all periods are read at once", func(t *testing.T) {
+		s.reads = 0
+		found, err := New(Options{Store: s}).Summaries.oldestParts(t.Context(), periodReader{}, []memory.SummaryNode{
+			{Children: []string{"a", "other"}}, {Children: []string{"b"}}, {Children: []string{"gone"}}, {},
+			{Children: []string{"week"}, Model: memory.PersonModel},
+		})
+		if got := slices.Sorted(maps.Keys(found)); err != nil || !slices.Equal(got, []string{"a", "b"}) || s.reads != 1 {
+			t.Errorf("got %v after %d reads, %v", got, s.reads, err)
+		}
+	})
 }
 
 // tree is a session's summaries: two merged pairs of leaves, and a leaf that nothing stands above.

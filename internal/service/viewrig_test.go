@@ -181,7 +181,7 @@ func (r *rig) service(w wiring) services {
 		w.waits = time.Minute
 	}
 	log := slog.New(slog.DiscardHandler)
-	lexicon, err := recall.NewSearchIndex(recall.SearchIndexOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
+	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{Store: w.truth, MaxBytes: 1 << 20, Indexer: idle{}, Turns: idle{}, Log: log})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func (r *rig) service(w wiring) services {
 	}
 	all := service.New(service.Options{
 		Gate:  openGate{},
-		Store: w.truth, SearchIndex: lexicon, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
+		Store: w.truth, SearchIndex: searchIndex, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
 		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),

@@ -141,7 +141,7 @@ func (s *Work) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) {
 
 // beginWait looks how far the work has come and hurries it. It returns the wait with the seq that is waited for.
 func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
-	marks, slots, err := s.progress(ctx, w.Ref)
+	marks, jobs, err := s.progress(ctx, w.Ref)
 	if err != nil {
 		return w, Waited{}, err
 	}
@@ -151,7 +151,7 @@ func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 	if slices.Contains(w.Of, WatermarkExtracted) && marks.Extracted < w.MinSeq {
 		s.runner.Hurry(w.Ref, memory.JobExtract)
 	}
-	return w, w.outcome(marks, slots), nil
+	return w, w.outcome(marks, jobs), nil
 }
 
 // await looks again after every progress, and now and then without one, until the time is up.
@@ -161,11 +161,11 @@ func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Wait
 	defer poll.Stop()
 	for {
 		changed := s.runner.Changed(w.Ref) // before the look, so that no progress is missed
-		marks, slots, err := s.progress(ctx, w.Ref)
+		marks, jobs, err := s.progress(ctx, w.Ref)
 		if err != nil {
 			return Waited{}, err
 		}
-		out := w.outcome(marks, slots)
+		out := w.outcome(marks, jobs)
 		if out.ended() {
 			return out, nil
 		}
@@ -198,7 +198,7 @@ func waitable(ctx context.Context, timeout time.Duration) time.Duration {
 func (w Waited) ended() bool { return w.Reached || w.Parked != "" }
 
 // outcome says whether a wait is over: it is, too, when a parked job keeps the work from coming as far as asked.
-func (w Wait) outcome(marks Watermarks, slots []memory.Job) Waited {
+func (w Wait) outcome(marks Watermarks, jobs []memory.Job) Waited {
 	out := Waited{Watermarks: marks, Reached: true}
 	for _, kind := range w.Of {
 		if marks.of(kind) >= w.MinSeq {
@@ -206,16 +206,16 @@ func (w Wait) outcome(marks Watermarks, slots []memory.Job) Waited {
 		}
 		out.Reached = false
 		if out.Parked == "" {
-			out.Parked = w.parked(kind, slots)
+			out.Parked = w.parked(kind, jobs)
 		}
 	}
 	return out
 }
 
 // parked returns the first parked job of a watermark's kind that begins within what is waited for.
-func (w Wait) parked(kind Watermark, slots []memory.Job) string {
+func (w Wait) parked(kind Watermark, jobs []memory.Job) string {
 	of := map[Watermark]memory.JobKind{WatermarkExtracted: memory.JobExtract, WatermarkSummarised: memory.JobLeaf}[kind]
-	for _, job := range slots { // by kind, level and From
+	for _, job := range jobs { // by kind, level and From
 		if job.Kind == of && job.State == memory.JobParked && job.From <= w.MinSeq {
 			return job.ID()
 		}

@@ -59,8 +59,8 @@ func (a *announcer) announce() {
 	a.changed = make(chan struct{})
 }
 
-func waiting(recorded int64, slots ...memory.Job) (*Work, *sessionWork, *announcer) {
-	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: slots}}
+func waiting(recorded int64, jobs ...memory.Job) (*Work, *sessionWork, *announcer) {
+	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: jobs}}
 	a := &announcer{changed: make(chan struct{})}
 	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}).Work, s, a
 }
@@ -131,7 +131,7 @@ func TestWaitForWatermark(t *testing.T) {
 			}
 		})
 	})
-	t.Run("names the parked slot that the work waits for", func(t *testing.T) {
+	t.Run("names the parked job that the work waits for", func(t *testing.T) {
 		parked := memory.Job{JobKey: memory.JobKey{Scope: "s", Kind: memory.JobExtract, From: 3}, To: 4, State: memory.JobParked}
 		svc, s, _ := waiting(9, parked)
 		s.extract(9)
@@ -140,7 +140,7 @@ func TestWaitForWatermark(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
-	t.Run("does not care for a slot that is parked behind what is waited for", func(t *testing.T) {
+	t.Run("does not care for a job that is parked behind what is waited for", func(t *testing.T) {
 		parked := memory.Job{JobKey: memory.JobKey{Scope: "s", Kind: memory.JobExtract, From: 7}, To: 9, State: memory.JobParked}
 		svc, s, _ := waiting(9, parked)
 		s.extract(9)
@@ -162,7 +162,7 @@ func TestListJobs(t *testing.T) {
 		}
 	})
 	t.Run("says that more follow", func(t *testing.T) {
-		s := &jobStore{slots: make([]memory.Job, 3)}
+		s := &jobStore{jobs: make([]memory.Job, 3)}
 		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
 		if err != nil || len(page.Jobs) != 2 || page.Next == nil {
 			t.Errorf("%+v, %v", page, err)
@@ -173,22 +173,22 @@ func TestListJobs(t *testing.T) {
 type jobStore struct {
 	Store
 	asked store.JobQuery
-	slots []memory.Job
+	jobs  []memory.Job
 }
 
 func (s *jobStore) ListJobs(_ context.Context, q store.JobQuery) ([]memory.Job, error) {
 	s.asked = q
-	return s.slots[:min(q.Limit, len(s.slots))], nil
+	return s.jobs[:min(q.Limit, len(s.jobs))], nil
 }
 
-func (s *jobStore) Job(context.Context, store.JobRef) (memory.Job, error) { return s.slots[0], nil }
+func (s *jobStore) Job(context.Context, store.JobRef) (memory.Job, error) { return s.jobs[0], nil }
 
 func (s *jobStore) FinishJob(_ context.Context, f store.JobFinish) (memory.Job, error) {
-	if s.slots[0].State = memory.JobApplied; len(s.slots) > 1 { // somebody was faster
-		return s.slots[0], nil
+	if s.jobs[0].State = memory.JobApplied; len(s.jobs) > 1 { // somebody was faster
+		return s.jobs[0], nil
 	}
-	s.slots[0].State = f.State
-	return s.slots[0], nil
+	s.jobs[0].State = f.State
+	return s.jobs[0], nil
 }
 
 func TestSkipJob(t *testing.T) {
@@ -198,16 +198,16 @@ func TestSkipJob(t *testing.T) {
 	}
 	leaf := memory.Job{JobKey: memory.JobKey{Kind: memory.JobLeaf}, State: memory.JobParked}
 	for name, row := range map[string]struct {
-		slots []memory.Job
-		want  memory.Reason
+		jobs []memory.Job
+		want memory.Reason
 	}{
-		"ends a parked slot":                           {[]memory.Job{extraction(memory.JobParked)}, ""},
+		"ends a parked job":                            {[]memory.Job{extraction(memory.JobParked)}, ""},
 		"refuses one that is done":                     {[]memory.Job{extraction(memory.JobApplied)}, memory.ReasonJobNotParked},
 		"refuses one that is done while it is skipped": {[]memory.Job{extraction(memory.JobOpen), {}}, memory.ReasonJobNotParked},
 		"refuses to leave a hole in a summary":         {[]memory.Job{leaf}, memory.ReasonJobNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := New(Options{Store: &jobStore{slots: row.slots}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.JobRef{})
+			got, err := New(Options{Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.JobRef{})
 			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.JobSkipped {
 				t.Errorf("%+v, %v", got, err)
 			}

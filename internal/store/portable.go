@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Source gives out everything that a primary store holds, for another truth to take in.
+// Source gives out everything that a primary store holds, for another primary store to take in.
 type Source interface {
 	Tenants(ctx context.Context) ([]string, error)
 	ListUsers(ctx context.Context, q UserQuery) ([]memory.User, error)

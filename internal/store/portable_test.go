@@ -36,7 +36,7 @@ func TestEqualDataHasOneForm(t *testing.T) {
 			}},
 			{Fact: &store.FactRecord{Revisions: []memory.FactRevision{{}}, Vectors: []store.VersionedVector{{}}}},
 		},
-		"a slot, whose empty answer is one": {{Job: &job}, {Job: &memory.Job{Answer: []byte{}}}},
+		"a job, whose empty answer is one": {{Job: &job}, {Job: &memory.Job{Answer: []byte{}}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -95,19 +95,19 @@ func TestTheWorkOfASessionGoesOnInTheCopy(t *testing.T) {
 	wantSame(t, got, want)
 	wantStats := done[store.WorkStats](t)(c.from.WorkStats(t.Context()))
 	wantSame(t, done[store.WorkStats](t)(c.to.WorkStats(t.Context())), wantStats)
-	t.Run("a slot that does not follow the last one is refused", func(t *testing.T) {
+	t.Run("a job that does not follow the last one is refused", func(t *testing.T) {
 		head := done[memory.Session](t)(c.to.Session(t.Context(), ref))
 		_, err := c.to.OpenJob(t.Context(), store.JobOpening{User: full, To: 20, Time: c.now(), JobKey: memory.JobKey{
 			Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobExtract, From: 16, Generation: 1,
 		}})
 		wantReason(t, err, memory.ReasonContention)
 	})
-	t.Run("the next slot follows the last one", func(t *testing.T) {
+	t.Run("the next job follows the last one", func(t *testing.T) {
 		job := c.open(ref, memory.JobExtract, 0, 17, 18)
 		wantSame(t, job.State, memory.JobOpen)
 		wantSame(t, done[store.SessionWork](t)(c.to.SessionWork(t.Context(), ref)).ExtractCursor, int64(18))
 	})
-	t.Run("a parked slot is retried with the answer that it has", func(t *testing.T) {
+	t.Run("a parked job is retried with the answer that it has", func(t *testing.T) {
 		parked := done[[]memory.Job](t)(c.to.ListJobs(t.Context(), store.JobQuery{
 			Tenant: full.Tenant, UserID: full.UserID, States: []memory.JobState{memory.JobParked}, Limit: 9,
 		}))

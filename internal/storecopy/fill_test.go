@@ -188,7 +188,7 @@ func (f *filler) facts(user memory.UserRef) {
 		f.write(user, func(w *store.FactWrite) {
 			w.Changes = []store.FactChange{{Fact: f.fact(fmt.Sprintf("f%d", i)), Cause: memory.CauseExtracted}}
 			w.Quarantined = []memory.Quarantined{{
-				ID: fmt.Sprintf("q%d", 9-i), SessionID: "s", JobID: "slot", Reason: "malformed", Operation: `{"op":1}`, Model: "m", Time: w.Time,
+				ID: fmt.Sprintf("q%d", 9-i), SessionID: "s", JobID: "job", Reason: "malformed", Operation: `{"op":1}`, Model: "m", Time: w.Time,
 			}}
 		})
 	}

@@ -74,7 +74,7 @@ func (messageVectorSource) read(ctx context.Context, s RowStore, what segmentsTo
 	for reads := 1; ; reads++ {
 		state, err := s.SearchIndex(ctx, store.SearchIndexQuery{User: what.user})
 		if err != nil {
-			return segmentsRead{}, fmt.Errorf("read the lexicon: %w", err)
+			return segmentsRead{}, fmt.Errorf("read the search index: %w", err)
 		}
 		r := segmentsRead{scope: state.Scope, version: what.at.version, all: state.Segments, fresh: newSegments(state.Segments, what.fed)}
 		if what.take != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 )
 
-const barIdleBytes = 64 << 20
+const barIdleBytes = 48 << 20
 
 // settle is how long a server rests before its memory is read.
 const settle = 3 * time.Second
@@ -32,7 +32,7 @@ func idleFigure(ctx context.Context, o options) error {
 	if err := errors.Join(err, s.Stop()); err != nil {
 		return err
 	}
-	o.report.Add("idle server, resident memory", fmt.Sprintf("%.1f MiB", float64(rss)/(1<<20)), "≤ 64 MiB", rss <= barIdleBytes)
+	o.report.Add("idle server, resident memory", fmt.Sprintf("%.1f MiB", float64(rss)/(1<<20)), "≤ 48 MiB", rss <= barIdleBytes)
 	static, err := isStatic(o.binary)
 	if err != nil {
 		return err

@@ -23,15 +23,15 @@ const (
 	outageWork   = 4 // pieces of background work at once: as many calls may be under way when the circuit opens
 )
 
-// moody is a model that fails every call while it is down, and counts those.
-type moody struct {
+// failingModel is a model that fails every call while it is down, and counts those.
+type failingModel struct {
 	mu     sync.Mutex
 	down   bool
 	failed map[llm.Operation]int
 	asked  map[llm.Operation]int
 }
 
-func (m *moody) answer(r llmtest.Request) llmtest.Reply {
+func (m *failingModel) answer(r llmtest.Request) llmtest.Reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked[r.Operation]++
@@ -42,13 +42,13 @@ func (m *moody) answer(r llmtest.Request) llmtest.Reply {
 	return proposeAll(r)
 }
 
-func (m *moody) set(down bool) {
+func (m *failingModel) set(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down = down
 }
 
-func (m *moody) counts(op llm.Operation) (asked, failed int) {
+func (m *failingModel) counts(op llm.Operation) (asked, failed int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.asked[op], m.failed[op]
@@ -62,7 +62,7 @@ func outageBill(lasted time.Duration) int { return 5 + outageWork + 5 + int(last
 // outageFigure lets users talk while the model does not answer, and looks whether all that they said is learnt after it is
 // well, with nobody doing anything about it.
 func outageFigure(ctx context.Context, o options) (err error) {
-	sick := &moody{down: true, failed: map[llm.Operation]int{}, asked: map[llm.Operation]int{}}
+	sick := &failingModel{down: true, failed: map[llm.Operation]int{}, asked: map[llm.Operation]int{}}
 	model := llmtest.New(llmtest.Options{Chat: sick.answer})
 	defer model.Close()
 	s, err := startScripted(ctx, o, "outage.db", model)

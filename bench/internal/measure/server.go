@@ -32,7 +32,7 @@ var ErrEnded = errors.New("the server ended before it was ready")
 // ServerOptions says which server to start.
 type ServerOptions struct {
 	Binary string   // the program
-	Data   string   // its data file; "" where Env names another truth
+	Data   string   // its data file; "" where Env names another primary store
 	Listen string   // HOST:PORT; "" for a free port of loopback
 	Args   []string // further flags
 	Env    []string // KEY=VALUE beside this process's own

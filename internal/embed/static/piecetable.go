@@ -12,19 +12,19 @@ import (
 type pieceTable struct {
 	list   string   // a piece a line
 	begins []uint32 // where each piece begins in it, and where one after the last would
-	slots  []int32  // 1 + a piece's number, or 0; a power of two, at most half of them in use
+	jobs   []int32  // 1 + a piece's number, or 0; a power of two, at most half of them in use
 }
 
 func newPieceTable(list string) (pieceTable, error) {
-	t := pieceTable{list: list, begins: []uint32{0}, slots: make([]int32, 2<<bits.Len(uint(strings.Count(list, "\n"))))}
+	t := pieceTable{list: list, begins: []uint32{0}, jobs: make([]int32, 2<<bits.Len(uint(strings.Count(list, "\n"))))}
 	for line := range strings.Lines(list) {
 		n := t.size()
 		t.begins = append(t.begins, t.begins[n]+uint32(len(line)))
-		slot, twice := t.slot("", []byte(t.text(n)))
+		job, twice := t.job("", []byte(t.text(n)))
 		if twice || len(line) < 2 || !strings.HasSuffix(line, "\n") {
 			return pieceTable{}, fmt.Errorf("line %d is empty, twice in the list, or cut off", n+1)
 		}
-		t.slots[slot] = n + 1
+		t.jobs[job] = n + 1
 	}
 	if t.size() == 0 {
 		return pieceTable{}, errors.New("no pieces")
@@ -38,15 +38,15 @@ func (t pieceTable) text(n int32) string { return t.list[t.begins[n] : t.begins[
 
 // find returns the number of the piece that is the mark and the word after it.
 func (t pieceTable) find(mark string, word []byte) (n int32, ok bool) {
-	slot, ok := t.slot(mark, word)
-	return t.slots[slot] - 1, ok
+	job, ok := t.job(mark, word)
+	return t.jobs[job] - 1, ok
 }
 
-// slot returns where a piece stands, or else where it would.
-func (t pieceTable) slot(mark string, word []byte) (at uint32, ok bool) {
-	last := uint32(len(t.slots) - 1)
-	for at = hash(mark, word) & last; t.slots[at] != 0; at = (at + 1) & last {
-		if rest, marked := strings.CutPrefix(t.text(t.slots[at]-1), mark); marked && rest == string(word) {
+// job returns where a piece stands, or else where it would.
+func (t pieceTable) job(mark string, word []byte) (at uint32, ok bool) {
+	last := uint32(len(t.jobs) - 1)
+	for at = hash(mark, word) & last; t.jobs[at] != 0; at = (at + 1) & last {
+		if rest, marked := strings.CutPrefix(t.text(t.jobs[at]-1), mark); marked && rest == string(word) {
 			return at, true
 		}
 	}

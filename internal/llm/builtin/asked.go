@@ -57,6 +57,24 @@ func asked(sentence string) (finding, bool) {
 	return finding{}, false
 }
 
+// calledWithin is what a clause beside others says that the speaker wants to be called: "my name is Xiaoyu Lin, call me Xiaoyu".
+func calledWithin(sentence string, spanish bool) []finding {
+	t := retellingOf(sentence, spanish)
+	clauses := split(sentence, t.clauses)
+	if len(clauses) < 2 || len(sentence) > maxAskedBytes || strings.ContainsAny(sentence, "?？") {
+		return nil
+	}
+	for _, clause := range clauses {
+		for _, a := range askingOf(sentence) {
+			bare := t.bare(clause)
+			if name, ok := a.wantsToBeCalled(bare); ok {
+				return []finding{a.wishesToBeCalled(name, bare)}
+			}
+		}
+	}
+	return nil
+}
+
 // requestOf is what a question politely asks for from now on, such as "could you answer briefly from now on?"; any other sentence as it
 // is.
 func requestOf(sentence string) string {
@@ -98,8 +116,7 @@ func askingOf(sentence string) []*asking {
 func (a *asking) find(sentence string) (finding, bool) {
 	bare := strings.TrimRight(sentence, " .!。！~…")
 	if name, ok := a.wantsToBeCalled(bare); ok {
-		text := strings.ReplaceAll(a.calledAs, "$1", name)
-		return finding{op: opAdd, rule: calledRule, text: text, attribute: "preferred_name", quote: bare}, true
+		return a.wishesToBeCalled(name, bare), true
 	}
 	if what, ok := firstGroup(a.remember, bare); ok {
 		return a.remembered(what)
@@ -117,10 +134,21 @@ func (a *asking) find(sentence string) (finding, bool) {
 			quote:     bare,
 			kind:      extract.KindProject,
 		}, true
-	case promptinjection.IsWish(wish) && a.lasting.MatchString(wish) && (a.once == nil || !a.once.MatchString(wish)):
+	case a.wishes(wish, bare):
 		return finding{op: opAdd, rule: wishRule, text: a.sentence(wish), attribute: aspect(wish), quote: bare, kind: extract.KindWish}, true
 	}
 	return finding{}, false
+}
+
+// wishes reports whether a sentence says how every answer to come shall be; polite words may be what makes it a wish.
+func (a *asking) wishes(wish, bare string) bool {
+	return (promptinjection.IsWish(wish) || promptinjection.IsWish(bare)) && a.lasting.MatchString(wish) &&
+		(a.once == nil || !a.once.MatchString(wish))
+}
+
+func (a *asking) wishesToBeCalled(name, quote string) finding {
+	text := strings.ReplaceAll(a.calledAs, "$1", name)
+	return finding{op: opAdd, rule: calledRule, text: text, attribute: "preferred_name", quote: quote}
 }
 
 // wantsToBeCalled is the name that a sentence asks to be called by.

@@ -32,6 +32,7 @@ var koreanRetelling = retelling{
 	topic:      koClauses.pattern("topic"),
 	personal:   regexp.MustCompile(`.`),
 	others:     koClauses.pattern("others"),
+	plans:      koClauses.pattern("plans"),
 	empty:      koClauses.pattern("empty"),
 	attributes: koClauses.named("properties"),
 }
@@ -85,6 +86,7 @@ var japaneseRetelling = retelling{
 	worth:      1,
 	topic:      jaClauses.pattern("topic"),
 	personal:   regexp.MustCompile(`.`),
+	plans:      jaClauses.pattern("plans"),
 	empty:      jaClauses.pattern("empty"),
 	attributes: jaClauses.named("properties"),
 }
@@ -117,23 +119,28 @@ var chineseRetelling = retelling{
 	worth:      1,
 	topic:      zhClauses.pattern("topic"),
 	personal:   regexp.MustCompile(`.`),
+	plans:      zhClauses.pattern("plans"),
 	empty:      zhClauses.pattern("empty"),
 	attributes: zhClauses.named("properties"),
 }
 
 var (
-	zhHome   = zhClauses.pattern("home")
-	zhMine   = zhClauses.pattern("mine")
-	zhAfter  = zhClauses.pattern("after-lead")
-	zhSpeaks = zhClauses.pattern("speaker")
+	zhHome      = zhClauses.pattern("home")
+	zhHomeVerbs = zhClauses.pattern("home-verbs")
+	zhMine      = zhClauses.pattern("mine")
+	zhAfter     = zhClauses.pattern("after-lead")
+	zhSpeaks    = zhClauses.pattern("speaker")
 )
 
 // personChinese is a clause without its speaker.
 func personChinese(clause string) (string, bool) {
 	written := clause
-	if zhHome.MatchString(written) {
+	switch {
+	case zhHomeVerbs.MatchString(written):
+		written = zhHomeVerbs.ReplaceAllString(written, "家里$1")
+	case zhHome.MatchString(written):
 		written = zhHome.ReplaceAllString(written, "家里的")
-	} else {
+	default:
 		written = zhAfter.ReplaceAllString(zhMine.ReplaceAllString(written, ""), "$1")
 	}
 	return written, !zhSpeaks.MatchString(written) && written != ""

@@ -28,6 +28,7 @@ var english = grammar{
 	enders:      enFacts.named("enders"),
 	corrections: enFacts.named("corrections"),
 	past:        enFacts.pattern("past"),
+	former:      enFacts.pattern("former"),
 	tags:        enFacts.pattern("tags"),
 	join:        joinEnglish,
 }

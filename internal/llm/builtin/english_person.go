@@ -22,6 +22,7 @@ var englishRetelling = retelling{
 	speaks:     enClauses.pattern("speaks"),
 	topic:      enClauses.pattern("topic"),
 	personal:   enClauses.pattern("personal"),
+	plans:      enClauses.pattern("plans"),
 	empty:      enClauses.pattern("empty"),
 	attributes: enClauses.named("properties"),
 }

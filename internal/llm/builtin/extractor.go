@@ -85,6 +85,7 @@ type grammar struct {
 	enders      func() []named
 	corrections func() []named                            // of what was said last: what is right in the group "right", what was wrong in "wrong"
 	past        *regexp.Regexp                            // words that say of a statement that it held once; nil for none
+	former      *regexp.Regexp                            // what somebody did for a living once; nil where clauses say it
 	tags        *regexp.Regexp                            // what may stand after a statement; nil for none
 	join        func(before, object, after string) string // a statement with another object in it
 	dated       *regexp.Regexp                            // the end of an opener that says when, in its group; nil where objects hold that

@@ -29,6 +29,7 @@ type retelling struct {
 	clauses *regexp.Regexp                     // where a sentence is cut
 	opener  *regexp.Regexp                     // what may stand before a clause and says nothing of it
 	person  func(clause string) (string, bool) // the clause in the third person; false where the grammar does not know how
+	called  func(clause string) (string, bool) // the same of one that gives the speaker's name; nil where person does
 	quoted  func(clause string) string         // the clause as a quotation
 	// attributes name the property that a clause gives a value of which there is one at a time.
 	attributes func() []named
@@ -40,6 +41,7 @@ type retelling struct {
 	topic    *regexp.Regexp // a thing that has one value at a time, in its group, with its value
 	speaks   *regexp.Regexp // a word of whoever speaks, or of somebody of theirs; nil where none need stand
 	others   *regexp.Regexp // a clause about somebody else; nil where attributes show it
+	plans    *regexp.Regexp // a day to come and what is then, or where one goes
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
 	names    bool           // its verbs name their subject, so that a clause may be a word shorter
 }
@@ -54,6 +56,12 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 	var out []finding
 	for _, clause := range split(sentence, t.clauses) {
 		clause = t.bare(clause)
+		if g.former != nil && g.former.MatchString(clause) {
+			once := t.find(clause)
+			once.rule = personGrade
+			out = append(out, once)
+			continue
+		}
 		if len(read) > 0 && extract.Denies(clause) || covered(clause, read) {
 			continue
 		}
@@ -110,6 +118,8 @@ func (t *retelling) lasts(clause string, refused bool) bool {
 		line += doubt
 	case valued:
 		return true // what gives a property of the person its value lasts until another value does
+	case t.plans.MatchString(clause) && !extract.Denies(clause):
+		return true // who names the day means it
 	case attribute != "":
 		line -= ease
 	case !t.personal.MatchString(clause):
@@ -165,13 +175,25 @@ var vague = regexp.MustCompile(
 
 // find is the fact that a clause states.
 func (t *retelling) find(clause string) finding {
-	written, ok := t.person(clause)
+	attribute := t.attribute(clause)
+	person := t.person
+	if attribute == "name" && t.called != nil {
+		person = t.called
+	}
+	written, ok := person(clause)
 	if ok {
 		written = capital(written) + t.stop
 	} else {
 		written = t.quoted(clause)
 	}
-	return finding{op: opAdd, rule: gradeOf(clause), text: written, attribute: t.attribute(clause), quote: clause}
+	rule := gradeOf(clause)
+	switch {
+	case attribute == "name" || attribute == "preferred_name":
+		rule = nameGrade
+	case rule == plainGrade && t.plans.MatchString(clause):
+		rule = planGrade
+	}
+	return finding{op: opAdd, rule: rule, text: written, attribute: attribute, quote: clause}
 }
 
 // attribute is the property that a clause gives the value of; "" for none, or for one of many.
@@ -271,6 +293,8 @@ var grades = []struct {
 }
 
 var (
+	planGrade   = &factRule{category: "goal", significance: 6}
+	nameGrade   = &factRule{category: "personal_info", significance: 9}
 	vitalGrade  = &factRule{category: "personal_info", significance: 8}
 	personGrade = grades[len(grades)-1].rule
 	plainGrade  = &factRule{category: "other", significance: 5}

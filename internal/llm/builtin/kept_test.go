@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWhatPeopleSayOfThemselvesIsLearnt(t *testing.T) {
@@ -109,10 +111,86 @@ func TestALaterValueTakesThePlaceOfAnEarlierOne(t *testing.T) {
 	}
 }
 
+// In a first conversation people introduce themselves, each in another way.
+func TestAFirstConversationIsLearntFrom(t *testing.T) {
+	for said, want := range map[string][]string{
+		"Hola, soy Mina":                                        {"Se llama Mina."},
+		"Muy buenas, soy Noemí Paz":                             {"Se llama Noemí Paz."},
+		"Soy Lucía, de Granada, y doy clases de yoga":           {"Se llama Lucía, de Granada.", "Da clases de yoga."},
+		"Buenas, me llamo Rodrigo pero todos me dicen Rodri":    {"Se llama Rodrigo.", "Todos le dicen Rodri."},
+		"Hey there, the name's Priya but everyone calls me Pri": {"Name is Priya.", "Goes by Pri."},
+		"안녕하세요, 김도윤이라고 합니다. 편하게 도윤이라고 불러주세요": {"이름은 김도윤.", "이름은 도윤."},
+		"你好，我叫林小雨，叫我小雨就行":                    {"叫林小雨。", "希望被叫做小雨。"},
+
+		"I used to be a nurse but I quit to open my own bakery":               {"Used to be a nurse.", "Left a job to open their own bakery."},
+		"I got laid off from my bank job so I'm retraining as an electrician": {"Is training to become an electrician."},
+		"Era enfermera pero lo dejé para abrir una panadería":                 {"Era enfermera pero lo dejó para abrir una panadería."},
+		"I'm a night owl so mornings are rough for me":                        {"Is a night owl."},
+		"저는 아침형 인간이에요":                                                        {"아침형 인간이다."},
+		"보리라는 시바견을 키우고 있어요":                                                   {"보리라는 시바견을 키운다."},
+		"我家养了一只柴犬，叫麦子":                                                        {"家里养了一只柴犬，叫麦子。"},
+		"我是成都人，现在在杭州生活":                                                       {"是成都人。", "现在在杭州生活。"},
+		"返事は短めに、敬語なしでお願いします":                                                  {"返事は短めに、敬語なしで。"},
+		"Respóndeme corto y sin tecnicismos, por favor":                       {"Respóndeme corto y sin tecnicismos."},
+	} {
+		t.Run(said, func(t *testing.T) {
+			slices.Sort(want)
+			if diff := cmp.Diff(want, stated(t, said)); diff != "" {
+				t.Errorf("what is learnt (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAPlanForADayToComeIsKept(t *testing.T) {
+	for said, want := range map[string]string{
+		"I have my driving test next Friday":                        "Has their driving test on 8 May 2026.",
+		"Flying to Tokyo on the 12th of May for a friend's wedding": "Flying to Tokyo on the 12th of May for a friend's wedding.",
+		"I'm getting married in September":                          "Is getting married in September.",
+		"El martes que viene inauguro una exposición de cerámica":   "El 12 de mayo de 2026 inaugura una exposición de cerámica.",
+		"다음 주 화요일에 도자기 전시회를 열어요":                                    "2026년 5월 12일에 도자기 전시회를 연다.",
+		"다음 달 3일에 운전면허 시험을 봐요":                                      "2026년 6월 3일에 운전면허 시험을 본다.",
+		"来週の火曜日に陶芸の展示会を開きます":                                        "2026年5月12日に陶芸の展示会を開きます。",
+		"下周二我要办一个陶艺展":                                               "2026年5月12日要办一个陶艺展。",
+	} {
+		t.Run(said, func(t *testing.T) {
+			if diff := cmp.Diff([]string{want}, stated(t, said)); diff != "" {
+				t.Errorf("what is learnt (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNoPlanIsReadIntoAQuestionAnErrandOrWhatWasCancelled(t *testing.T) {
+	for _, said := range []string{
+		"I have a question about my flight next week", "Can you help me plan my trip next month", "Let's talk about my exam next week",
+		"I need to write a report about the wedding industry in June", "다음 주에 시험 범위가 뭐예요", "다음 주 날씨가 좋대요",
+		"来週の会議は火曜日です", "下周二的天气怎么样", "请帮我写一份下周比赛的通知", "Hola, soy nueva aquí",
+		"The name's not important", "I quit to go to bed",
+	} {
+		t.Run(said, func(t *testing.T) {
+			if facts := stated(t, said); len(facts) > 0 {
+				t.Errorf("learnt %q", facts)
+			}
+		})
+	}
+}
+
+// stated are the facts that a message states, sorted, without those that it takes back.
+func stated(t *testing.T, said string) []string {
+	t.Helper()
+	var out []string
+	for _, f := range learn(t, chat([]string{said})) {
+		out = append(out, f.text)
+	}
+	slices.Sort(out)
+	return out
+}
+
 func TestWhatIsNoNameIsNotLearntAsOne(t *testing.T) {
 	for _, said := range []string{
 		"I'm Korean American", "I'm Head Chef", "I'm South African", "I'm Team Lead", "This is New York", "Call me Tomorrow",
-		"叫我起床吧", "医者を呼んで", "택시라고 불러도 돼", "Dime Más",
+		"叫我起床吧", "医者を呼んで", "택시라고 불러도 돼", "Dime Más", "Soy Piscis", "Soy Ingeniera", "我叫他起床", "夜型人間です", "看護師です", "元気です",
 	} {
 		t.Run(said, func(t *testing.T) {
 			for _, f := range learntOf(t, said) {

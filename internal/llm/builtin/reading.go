@@ -64,6 +64,9 @@ func (r *reading) read(l extract.Line) {
 		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
 			found = append(found, f)
 		}
+		if !ok && !states {
+			found = append(found, calledWithin(sentence, spanish)...)
+		}
 		ended := r.ended(l, sentence, found)
 		found = append(found, ended...)
 		found = append(found, g.left(sentence, found, spanish, r.replaces(l))...)

@@ -18,9 +18,11 @@ var spanishRetelling = retelling{
 	quoted:     func(clause string) string { return `Dice: «` + clause + `».` },
 	stop:       ".",
 	names:      true,
+	called:     calledSpanish,
 	worth:      1,
 	topic:      esClauses.pattern("topic"),
 	personal:   esClauses.pattern("personal"),
+	plans:      esClauses.pattern("plans"),
 	empty:      esClauses.pattern("empty"),
 	attributes: esClauses.named("properties"),
 }
@@ -30,7 +32,8 @@ var esStarts = esClauses.pattern("starts")
 
 // isSpanish reports whether a sentence is in Spanish.
 func isSpanish(sentence string) bool {
-	return text.IsSpanish(sentence) || esStarts.MatchString(strings.TrimSpace(sentence))
+	sentence = strings.TrimSpace(sentence)
+	return text.IsSpanish(sentence) || esStarts.MatchString(sentence) || esStarts.MatchString(spanishRetelling.bare(sentence))
 }
 
 // esThird are verbs of the first person that a clause may begin with, in the third.
@@ -57,6 +60,11 @@ var (
 	esMy    = esClauses.pattern("my")
 	esFirst = esClauses.pattern("first-person")
 	esSelf  = esClauses.words("after-me")
+
+	// esIntroduced is who somebody says he is by name alone, and where from.
+	esIntroduced = esClauses.pattern("introduced")
+	// esLater is what joins another verb of the first person to a clause, and that verb, in two groups.
+	esLater = esClauses.pattern("later-verb")
 )
 
 // esOf puts words of the third person in the place of those of the first.
@@ -71,6 +79,7 @@ var esOf = sync.OnceValue(func() *strings.Replacer {
 // personSpanish is a clause of the first person in the third, where its verb is known: "vivo en Bilbao" is "Vive en Bilbao". A
 // clause whose verb is not known is quoted.
 func personSpanish(clause string) (string, bool) {
+	clause = thirdOfLater(clause)
 	before := esLead.FindString(clause)
 	words := strings.Fields(clause[len(before):])
 	if len(words) == 0 {
@@ -99,4 +108,24 @@ func personSpanish(clause string) (string, bool) {
 	}
 	written := strings.TrimSpace(strings.TrimPrefix(esOf().Replace(" "+before), " ") + rest)
 	return written, !esFirst.MatchString(written) && !esPlural.MatchString(written)
+}
+
+// calledSpanish is what is said of somebody who names himself by "soy" alone: "soy Mina" is "Se llama Mina".
+func calledSpanish(clause string) (string, bool) {
+	m := esIntroduced.FindStringSubmatch(clause)
+	if m == nil {
+		return personSpanish(clause)
+	}
+	return "se llama " + m[1] + m[2], true
+}
+
+// thirdOfLater is a clause in whose further parts verbs of the first person that are known stand in the third.
+func thirdOfLater(clause string) string {
+	return esLater.ReplaceAllStringFunc(clause, func(later string) string {
+		m := esLater.FindStringSubmatch(later)
+		if third, known := esThirdOf(strings.ToLower(m[2])); known {
+			return strings.TrimSuffix(later, m[2]) + third
+		}
+		return later
+	})
 }

@@ -518,7 +518,7 @@ func (x *Indexer) merge(ctx context.Context, user memory.UserRef, scope memory.S
 	for {
 		state, err := x.store.SearchIndex(ctx, store.SearchIndexQuery{User: user})
 		if err != nil {
-			return fmt.Errorf("read lexicon: %w", err)
+			return fmt.Errorf("read search index: %w", err)
 		}
 		plan := PlanMerge(state.Segments)
 		if len(plan) == 0 || state.Scope != scope {

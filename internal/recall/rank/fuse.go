@@ -96,15 +96,41 @@ func Fuse(own []Hit, retrievers ...RetrieverHits) []Hit {
 			f.own = append(f.own, lexical(own[i], i+1))
 		}
 	}
-	hits := append(f.own, f.others...)
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	hits := append(f.own, f.others...) // which moves the others up to what there is of the index
+	sortByScore(hits)
 	return hits
 }
 
-// fusion is what was found so far. Both lists have their room from the start, so that the pointers stay good.
+// sortByScore sorts the best first, equal ones as they stand. A hit is large: their scores are sorted, and each hit moves once.
+func sortByScore(hits []Hit) {
+	type scored struct {
+		score float64
+		from  int // the hit's index
+	}
+	order := make([]scored, len(hits))
+	for i := range hits {
+		order[i] = scored{hits[i].Score, i}
+	}
+	slices.SortFunc(order, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.from, b.from)) })
+	for i := range order { // each cycle of hits that stand in each other's places
+		first := hits[i]
+		to := i
+		for order[to].from != i {
+			from := order[to].from
+			hits[to], order[to].from = hits[from], to
+			to = from
+		}
+		hits[to], order[to].from = first, to
+	}
+}
+
+// fusion is what was found so far. Both lists have their room from the start, so that the pointers stay good: that of the others lies
+// behind that of the index's own in one array.
 type fusion struct {
 	own, others []Hit // of the index and of other retrievers alone
 	at          map[memory.Place]*Hit
+	lists       int              // of the index and of other retrievers
+	spare       []RetrieverScore // room for the scores of further hits
 }
 
 func newFusion(own []Hit, retrievers []RetrieverHits) fusion {
@@ -112,17 +138,34 @@ func newFusion(own []Hit, retrievers []RetrieverHits) fusion {
 	for _, a := range retrievers {
 		room += min(len(a.Matches), FuseDepth)
 	}
-	f := fusion{own: make([]Hit, 0, len(own)+room), others: make([]Hit, 0, room), at: make(map[memory.Place]*Hit, room+FuseDepth)}
-	for i, h := range own[:min(len(own), FuseDepth)] {
-		f.own = append(f.own, lexical(h, i+1))
-		f.at[h.Place] = &f.own[i]
+	both := make([]Hit, 0, len(own)+room)
+	f := fusion{own: both, others: both[len(own):len(own)], at: make(map[memory.Place]*Hit, room+FuseDepth), lists: 1 + len(retrievers)}
+	for i := range own[:min(len(own), FuseDepth)] {
+		f.own = append(f.own, lexicalIn(f.room(), own[i], i+1))
+		f.at[own[i].Place] = &f.own[i]
 	}
 	return f
 }
 
+// hitsOfRoom is for how many hits room for scores is made at once.
+const hitsOfRoom = 64
+
+// room is room for one score of each list: most hits of the first ranks have several.
+func (f *fusion) room() []RetrieverScore {
+	if len(f.spare) == 0 {
+		f.spare = make([]RetrieverScore, hitsOfRoom*f.lists)
+	}
+	room := f.spare[:0:f.lists]
+	f.spare = f.spare[f.lists:]
+	return room
+}
+
 // lexical is a hit of the index at a rank.
-func lexical(h Hit, at int) Hit {
-	h.Retrievers = []RetrieverScore{{RetrieverLexical, at, h.Score, 1}}
+func lexical(h Hit, at int) Hit { return lexicalIn(nil, h, at) }
+
+// lexicalIn is lexical with room for the scores.
+func lexicalIn(room []RetrieverScore, h Hit, at int) Hit {
+	h.Retrievers = append(room, RetrieverScore{RetrieverLexical, at, h.Score, 1})
 	h.Score = 1 / float64(fuseK+at)
 	return h
 }
@@ -132,7 +175,7 @@ func (f *fusion) join(a RetrieverHits) {
 	for i, m := range a.Matches[:min(len(a.Matches), FuseDepth)] {
 		h := f.at[m.Place]
 		if h == nil {
-			f.others = append(f.others, Hit{Place: m.Place, Kind: m.Kind, Factors: m.Factors})
+			f.others = append(f.others, Hit{Place: m.Place, Kind: m.Kind, Factors: m.Factors, Retrievers: f.room()})
 			h = &f.others[len(f.others)-1]
 			f.at[m.Place] = h
 		}

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -151,4 +152,34 @@ func TestBestPassage(t *testing.T) {
 			t.Errorf("%v, %t", best, whole)
 		}
 	})
+}
+
+func TestSortByScoreIsAStableSort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hits := make([]Hit, rapid.IntRange(0, 40).Draw(t, "hits"))
+		for i := range hits {
+			hits[i] = Hit{Place: placeNo(i), Score: float64(rapid.IntRange(0, 9).Draw(t, "score"))}
+		}
+		want := slices.Clone(hits)
+		slices.SortStableFunc(want, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+		sortByScore(hits)
+		if !slices.Equal(order(hits), order(want)) {
+			t.Fatalf("got %v, want %v", order(hits), order(want))
+		}
+	})
+}
+
+// BenchmarkFuse fuses the hits of the index with those of three retrievers, of which half are hits of the index.
+func BenchmarkFuse(b *testing.B) {
+	own, places := ownHits(400), make([]int, FuseDepth)
+	for i := range places {
+		places[i] = 4*i + 1
+	}
+	lists := []RetrieverHits{DenseRetriever(found(places...)), DenseFactsRetriever(found(places...)), StandingRetriever(found(places...))}
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(Fuse(own, lists...)) < len(own) {
+			b.Fatal("hits are missing")
+		}
+	}
 }

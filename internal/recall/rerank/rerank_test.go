@@ -203,7 +203,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		failed, clock := ask(ctx, t, url)
-		if failed.Class != rerank.ClassLate || clock.Waited() < 10*time.Millisecond {
+		if failed.Class != rerank.ClassLate || clock.Waited() == 0 {
 			t.Errorf("%s: %v after %s", failed.Class, failed, clock.Waited())
 		}
 	})

@@ -18,7 +18,7 @@ var (
 	ErrNoSpace     = errors.New("no such space")
 	ErrKey         = errors.New("a key that was not minted")
 
-	errMalformed   = errors.New("an answer that cannot be read")
+	errMalformed   = errors.New("a response that cannot be read")
 	errNoNode      = fmt.Errorf("%w: it has no query node for it", ErrRefused)
 	errCredentials = fmt.Errorf("%w: it does not know the user, password or token, or they may not do this", ErrRefused)
 	errNoDatabase  = fmt.Errorf("%w: there is no such database: make it in Milvus, or correct its name", ErrRefused)

@@ -116,13 +116,13 @@ func (d *indexData) vector(user int) []float32 {
 
 func indexScope(user int) memory.ScopeKey { return memory.ScopeKey(fmt.Sprintf("user%d", user)) }
 
-// indexQuery is a search with the exact answer.
+// indexQuery is a search with the exact result.
 type indexQuery struct {
 	store.VectorSearch
 	nearest []store.VectorHit
 }
 
-// BenchmarkIndex compares the types of indexes with the exact answer, by the same rows and searches: run it with -benchtime=200x,
+// BenchmarkIndex compares the types of indexes with the exact result, by the same rows and searches: run it with -benchtime=200x,
 // and with -bench 'Index/(FLAT|HNSW)/' for some of the types. It reports which share of the nearest 10 and of the nearest 200 facts
 // are found, how long a search takes, and how long the index was built and loaded. The rows are put once, for all types.
 func BenchmarkIndex(b *testing.B) {
@@ -259,7 +259,7 @@ func (r *ratio) add(want, got []store.VectorHit) {
 
 func (r *ratio) share() float64 { return float64(r.found) / float64(max(r.all, 1)) }
 
-// nearest is the exact answer.
+// nearest is the exact result.
 func nearest(rows []store.VectorRow, q store.VectorSearch) []store.VectorHit {
 	var hits []store.VectorHit
 	for _, r := range rows {

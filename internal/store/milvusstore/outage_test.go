@@ -102,7 +102,7 @@ func TestAViewWhoseServerGoesAway(t *testing.T) {
 			}
 		}
 	})
-	t.Run("answers again when it is back", func(t *testing.T) {
+	t.Run("serves again when it is back", func(t *testing.T) {
 		c.in()
 		start := time.Now()
 		until(t, func() string {

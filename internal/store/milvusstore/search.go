@@ -37,7 +37,7 @@ func (v *View) Search(ctx context.Context, q store.VectorSearch) ([]store.Vector
 		}
 		hits := collapse(found)
 		if len(found) < topK || topK == maxRows || settled(hits, q.Limit) {
-			return answer(hits, q.Limit), nil
+			return firstHits(hits, q.Limit), nil
 		}
 	}
 }
@@ -164,7 +164,7 @@ func settled(hits []hit, limit int) bool {
 	return len(hits) > limit && hits[len(hits)-1].score < hits[limit-1].score
 }
 
-func answer(hits []hit, limit int) []store.VectorHit {
+func firstHits(hits []hit, limit int) []store.VectorHit {
 	out := make([]store.VectorHit, min(limit, len(hits)))
 	for i := range out {
 		h := hits[i]

@@ -119,7 +119,7 @@ func TestHitsOfOneFactAreOneInItsHigherRevision(t *testing.T) {
 		row("b", "f", .5, 1),
 	}
 	want := []store.VectorHit{{Scope: "b", FactID: "f", Score: .5}, {Scope: "a", FactID: "g", Score: .5}, {Scope: "a", FactID: "f", Score: .2}}
-	if diff := cmp.Diff(want, answer(collapse(found), 10)); diff != "" {
+	if diff := cmp.Diff(want, firstHits(collapse(found), 10)); diff != "" {
 		t.Errorf("hits (-want +got):\n%s", diff)
 	}
 }
@@ -164,7 +164,7 @@ func TestAnErrorTellsTheCauseAndNeverTheServersWords(t *testing.T) {
 		{"a server of 2.3 without a query node", t.Context(), errors.New("failed to spawn replica for collection: nodes not enough"), errNoNode},
 		{"a later one", t.Context(), errors.New("resource group node not enough[rg=__default_resource_group][currentNodeNum=0]"), errNoNode},
 		{"a collection that is gone", t.Context(), errors.New("collection not found: " + secret), ErrNoSpace},
-		{"an answer that cannot be read", t.Context(), fmt.Errorf("%w: %s", errMalformed, secret), errMalformed},
+		{"a response that cannot be read", t.Context(), fmt.Errorf("%w: %s", errMalformed, secret), errMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := fault(c.ctx, "search", c.err)

@@ -109,7 +109,7 @@ func (s *archive) moveSession(ctx context.Context, key memory.SessionKey, from m
 		return err
 	}
 	owner := operators(eq("scope", to.Scope, "tenant", to.Tenant, "user_id", to.UserID), nil)
-	if _, err := s.slots.UpdateMany(ctx, eq("scope", from, "session", key), owner); err != nil {
+	if _, err := s.jobs.UpdateMany(ctx, eq("scope", from, "session", key), owner); err != nil {
 		return err
 	}
 	nodes, err := readAll[nodeDoc](ctx, s.nodes, eq("scope", from, "session", key), options.Find())

@@ -300,7 +300,7 @@ func (a *committedWrite) dropRefused(ctx context.Context) error {
 		return nil
 	}
 	stands := eq("_id", a.w.Job, "state", eq("$ne", memory.JobReplaced))
-	n, err := a.s.journal.slots.CountDocuments(ctx, stands)
+	n, err := a.s.journal.jobs.CountDocuments(ctx, stands)
 	if err != nil || n > 0 {
 		return err
 	}

@@ -167,7 +167,7 @@ func (s *vectorStore) completeEmbedding(ctx context.Context, d embeddingDoc) err
 		return s.failed("make feeds of vectors wait", err)
 	}
 	wait = bson.D{{Key: "$min", Value: eq("feed.at", d.Waking)}}
-	if err := s.changePieces(ctx, s.searchIndexs, wait, bson.E{Key: "last_no", Value: eq("$gt", 0)}); err != nil {
+	if err := s.changePieces(ctx, s.searchIndexes, wait, bson.E{Key: "last_no", Value: eq("$gt", 0)}); err != nil {
 		return s.failed("make feeds of turns wait", err)
 	}
 	return s.changeEmbedding(ctx, eq("_id", d.Version, "waking", d.Waking), operators(nil, eq("waking", "")))

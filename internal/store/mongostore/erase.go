@@ -288,7 +288,7 @@ func (s *core) endSessions(ctx context.Context, scope memory.ScopeKey) (int64, e
 		return err
 	})
 	g.Go(func() (err error) {
-		index, err = s.searchIndexs.DeleteOne(both, eq("_id", scope))
+		index, err = s.searchIndexes.DeleteOne(both, eq("_id", scope))
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -478,7 +478,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 	case memory.EraseUser:
 		of, keys := eq("scope", d.Scope), eq("_id", under(keysOf(d.Scope)))
 		return []remains{
-			{s.slots, of},
+			{s.jobs, of},
 			{s.turns, of},
 			{s.nodes, of},
 			{s.summaryRevisions, keys},
@@ -490,7 +490,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 			{s.segments, of},
 			{s.documents, keys},
 			{s.deletedDocuments, keys},
-			{s.searchIndexs, eq("_id", d.Scope)},
+			{s.searchIndexes, eq("_id", d.Scope)},
 			{s.erasures, slices.Concat(of, unbegunReplacement())},
 			{s.conversations, of},
 			{s.users, eq("_id", d.Scope)},
@@ -498,7 +498,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 	case memory.EraseSession:
 		of, revised := eq("session", d.Session), targetKey(d.Scope, memory.SummarySession, d.Session, "")
 		return []remains{
-			{s.slots, of},
+			{s.jobs, of},
 			{s.turns, eq("_id", turnsOf(d.Session))},
 			{s.nodes, of},
 			{s.summaryRevisions, eq("_id", under(revised))},

@@ -104,7 +104,7 @@ func (s *erasureStore) eraseJobs(ctx context.Context, d erasureDoc) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	jobs, err := s.slots.DeleteMany(ctx, eq("session", d.Session))
+	jobs, err := s.jobs.DeleteMany(ctx, eq("session", d.Session))
 	if err != nil {
 		return 0, uncertain("delete the jobs of a session", err)
 	}
@@ -147,7 +147,7 @@ func (s *erasureStore) openSuccessors(ctx context.Context, d erasureDoc) error {
 	if d.Kind == memory.EraseSummary { // merges and rebuilds follow from what is left
 		replaced = append(replaced, eq("kind", memory.JobLeaf)...)
 	}
-	docs, err := readAll[jobDoc](ctx, s.slots, replaced, options.Find())
+	docs, err := readAll[jobDoc](ctx, s.jobs, replaced, options.Find())
 	if err != nil {
 		return s.failed("find replaced jobs", err)
 	}
@@ -173,16 +173,16 @@ func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced
 		var last jobDoc
 		of := eq("scope", d.Scope, "session", job.Session, "kind", job.Kind, "level", job.Level, "from", job.From)
 		o := options.FindOne().SetSort(eq("generation", -1)).SetProjection(eq("generation", 1))
-		if err := s.slots.FindOne(ctx, of, o).Decode(&last); err != nil {
+		if err := s.jobs.FindOne(ctx, of, o).Decode(&last); err != nil {
 			return s.failed("find the last generation of a job", err)
 		}
 		next := encodeJob(store.SuccessorOf(job, last.Generation+1, fromMicros(d.CreateTime)))
 		next.Erasure, next.Instead = d.ID, replaced.ID
-		_, err := s.slots.InsertOne(ctx, next)
+		_, err := s.jobs.InsertOne(ctx, next)
 		if !mongo.IsDuplicateKeyError(err) {
 			return uncertain("open a job in place of another", err)
 		}
-		n, err := s.slots.CountDocuments(ctx, eq("_id", next.ID, "instead", replaced.ID))
+		n, err := s.jobs.CountDocuments(ctx, eq("_id", next.ID, "instead", replaced.ID))
 		if err != nil || n > 0 {
 			return s.failed("find a job in place of another", err)
 		}
@@ -194,7 +194,7 @@ func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced
 // given time or in the place of others: they are about what is left.
 func (s *erasureStore) eraseRefused(ctx context.Context, d erasureDoc, opened int64) (int64, error) {
 	o := options.Find().SetProjection(eq("session", 1, "kind", 1, "from", 1, "to", 1, "erasure", 1, "instead", 1, "create_time", 1))
-	docs, err := readAll[jobDoc](ctx, s.slots, eq("session", d.Session, "kind", memory.JobExtract), o)
+	docs, err := readAll[jobDoc](ctx, s.jobs, eq("session", d.Session, "kind", memory.JobExtract), o)
 	if err != nil {
 		return 0, s.failed("find jobs of erased messages", err)
 	}

@@ -174,7 +174,7 @@ func (s *core) emptyPlace(ctx context.Context, n nodeDoc) (rows int64, err error
 // eraseLateSummaries empties what was stored of jobs that the erasure replaced, by a process that died before it took it back.
 func (s *erasureStore) eraseLateSummaries(ctx context.Context, d erasureDoc) (rows int64, err error) {
 	o := options.Find().SetProjection(eq("id", 1))
-	jobs, err := readAll[jobDoc](ctx, s.slots, eq("scope", d.Scope, "erasure", d.ID, "state", memory.JobReplaced), o)
+	jobs, err := readAll[jobDoc](ctx, s.jobs, eq("scope", d.Scope, "erasure", d.ID, "state", memory.JobReplaced), o)
 	if err != nil {
 		return 0, s.failed("find replaced jobs", err)
 	}

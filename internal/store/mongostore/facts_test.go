@@ -76,7 +76,7 @@ func embed(ctx context.Context, s *mongostore.Store, version int, id string, rev
 }
 
 func TestAServerDiesAfterItCommittedAWriteToFacts(t *testing.T) {
-	t.Run("the next reader of another server sees it, and its slot is final", func(t *testing.T) {
+	t.Run("the next reader of another server sees it, and its job is final", func(t *testing.T) {
 		name := database(t)
 		dead, next := open(t, name), open(t, name)
 		ref := learner.Session("s")

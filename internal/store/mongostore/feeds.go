@@ -31,7 +31,7 @@ func (s *feedStore) feedKind(view memory.View) (feedKind, error) {
 	case memory.ViewTranscript:
 		return feedKind{s.conversations, "feed", "last_seq", decodeFeed(sessionDoc.transcriptFeed)}, nil
 	case memory.ViewMessageVectors:
-		return feedKind{s.searchIndexs, "feed", "last_no", decodeFeed(manifestDoc.turnFeed)}, nil
+		return feedKind{s.searchIndexes, "feed", "last_no", decodeFeed(manifestDoc.turnFeed)}, nil
 	}
 	return feedKind{}, fmt.Errorf("no such view: %d", view)
 }

@@ -61,10 +61,10 @@ func (im *imports) stage() {
 		d.Tenant, d.UserID, d.LookAt, d.Feed = store.ImportTenant, string(im.user.Scope), 0, feedDoc{}
 		im.sessions[i].body = d
 	}
-	for i := range im.slots {
-		d := im.slots[i].body.(jobDoc)                                                         //nolint:forcetypeassert // as add made it
+	for i := range im.jobs {
+		d := im.jobs[i].body.(jobDoc)                                                          //nolint:forcetypeassert // as add made it
 		d.Scope, d.Tenant, d.UserID = im.user.Scope, store.ImportTenant, string(im.user.Scope) // the id is of the life that it goes to
-		im.slots[i].body = d
+		im.jobs[i].body = d
 	}
 }
 
@@ -130,7 +130,7 @@ func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 func (s *archive) schedule(ctx context.Context, p store.ImportEnd) error {
 	now, owner := micros(p.Time), eq("tenant", p.User.Ref.Tenant, "user_id", p.User.Ref.UserID)
 	all := eq("scope", p.User.Scope)
-	if _, err := s.slots.UpdateMany(ctx, all, operators(owner, nil)); err != nil {
+	if _, err := s.jobs.UpdateMany(ctx, all, operators(owner, nil)); err != nil {
 		return err
 	}
 	if _, err := s.conversations.UpdateMany(ctx, all, operators(owner, nil)); err != nil {
@@ -191,7 +191,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		filter bson.D
 	}{
 		{s.segments, all},
-		{s.searchIndexs, eq("_id", scope)},
+		{s.searchIndexes, eq("_id", scope)},
 		{s.factVectors, all},
 		{s.facts, keys},
 		{s.factRevisions, keys},
@@ -199,7 +199,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		{s.quarantine, all},
 		{s.nodes, keys},
 		{s.summaryRevisions, keys},
-		{s.slots, all},
+		{s.jobs, all},
 		{s.documents, keys},
 		{s.deletedDocuments, keys},
 	} {

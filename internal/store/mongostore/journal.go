@@ -97,11 +97,11 @@ func (d jobDoc) job() memory.Job {
 }
 
 func jobsOf(docs []jobDoc) []memory.Job {
-	slots := make([]memory.Job, len(docs))
+	jobs := make([]memory.Job, len(docs))
 	for i, d := range docs {
-		slots[i] = d.job()
+		jobs[i] = d.job()
 	}
-	return slots
+	return jobs
 }
 
 // OpenJob implements store.Journal. The insert fixes the range: of two that begin behind the same cursor one is refused
@@ -128,12 +128,12 @@ func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, 
 // insertJob inserts a job whose range may follow.
 func (s *journal) insertJob(ctx context.Context, p store.JobOpening, sessionID string) (memory.Job, error) {
 	d := encodeJob(p.Opened(sessionID))
-	_, err := s.slots.InsertOne(ctx, d)
+	_, err := s.jobs.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
 		return s.openedBefore(ctx, p.Scope, store.JobRef{User: p.User, ID: p.ID()})
 	}
 	if err != nil {
-		return memory.Job{}, uncertain("open slot", err)
+		return memory.Job{}, uncertain("open job", err)
 	}
 	if err := s.stillOwned(ctx, d); err != nil {
 		return memory.Job{}, err
@@ -147,7 +147,7 @@ func (s *journal) stillOwned(ctx context.Context, d jobDoc) error {
 	if err != nil || alive {
 		return err
 	}
-	if _, err := s.slots.DeleteOne(ctx, eq("_id", d.ID)); err != nil {
+	if _, err := s.jobs.DeleteOne(ctx, eq("_id", d.ID)); err != nil {
 		return uncertain("delete the job of a session that is gone", err)
 	}
 	if d.Session == "" {
@@ -201,23 +201,23 @@ func (s *journal) checkRange(ctx context.Context, p store.JobOpening) (sessionID
 // although the filter fixes all but its end: the test server took 58 ms for 2,000 jobs without, 13 ms with it.
 func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind memory.JobKind) (int64, error) {
 	var last jobDoc
-	err := s.slots.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
+	err := s.jobs.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
 		options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))).Decode(&last)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}
-	return last.To, s.failed("find the last slot", err)
+	return last.To, s.failed("find the last job", err)
 }
 
 // findJob reads a job of the user.
 func (s *journal) findJob(ctx context.Context, scope memory.ScopeKey, ref store.JobRef) (jobDoc, error) {
 	var d jobDoc
-	err := s.slots.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
+	err := s.jobs.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return d, store.JobNotFound(ref.User, ref.ID)
 	}
 	if err != nil {
-		return d, s.failed("find slot", err)
+		return d, s.failed("find job", err)
 	}
 	return d, s.completeSplit(ctx, d)
 }
@@ -234,9 +234,9 @@ func (s *journal) findJobOf(ctx context.Context, ref store.JobRef) (jobDoc, erro
 // findJobs reads jobs. Where one of them is split and its halves may be missing, it inserts those and reads again.
 func (s *journal) findJobs(ctx context.Context, filter bson.D, o *options.FindOptionsBuilder) ([]jobDoc, error) {
 	for {
-		docs, err := readAll[jobDoc](ctx, s.slots, filter, o)
+		docs, err := readAll[jobDoc](ctx, s.jobs, filter, o)
 		if err != nil {
-			return nil, s.failed("find slots", err)
+			return nil, s.failed("find jobs", err)
 		}
 		completed := false
 		for _, d := range docs {
@@ -274,9 +274,9 @@ func (s *journal) changeJob(
 			return jobDoc{}, err
 		}
 		now.Moves++
-		res, err := s.slots.ReplaceOne(ctx, eq("_id", was.ID, "moves", was.Moves), now)
+		res, err := s.jobs.ReplaceOne(ctx, eq("_id", was.ID, "moves", was.Moves), now)
 		if err != nil {
-			return jobDoc{}, uncertain("change slot", err)
+			return jobDoc{}, uncertain("change job", err)
 		}
 		if res.MatchedCount > 0 {
 			return now, nil
@@ -387,19 +387,19 @@ func (s *journal) completeSplit(ctx context.Context, d jobDoc) error {
 		return nil
 	}
 	for _, half := range store.Halves(d.job(), d.SplitAt) {
-		if _, err := s.slots.InsertOne(ctx, encodeJob(half)); err != nil && !mongo.IsDuplicateKeyError(err) {
-			return uncertain("insert the half of a slot", err)
+		if _, err := s.jobs.InsertOne(ctx, encodeJob(half)); err != nil && !mongo.IsDuplicateKeyError(err) {
+			return uncertain("insert the half of a job", err)
 		}
 	}
-	res, err := s.slots.UpdateOne(ctx, eq("_id", d.ID), bson.D{{Key: "$unset", Value: eq("live", "", "split_at", "")}})
+	res, err := s.jobs.UpdateOne(ctx, eq("_id", d.ID), bson.D{{Key: "$unset", Value: eq("live", "", "split_at", "")}})
 	if err != nil {
-		return uncertain("complete the split of a slot", err)
+		return uncertain("complete the split of a job", err)
 	}
 	if res.MatchedCount > 0 {
 		return nil
 	}
 	halves := store.Halves(d.job(), d.SplitAt) // their session was erased meanwhile
-	_, err = s.slots.DeleteMany(ctx, eq("_id", in([]string{halves[0].ID(), halves[1].ID()})))
+	_, err = s.jobs.DeleteMany(ctx, eq("_id", in([]string{halves[0].ID(), halves[1].ID()})))
 	return s.failed("delete the halves of a job that is gone", err)
 }
 

@@ -56,7 +56,7 @@ func TestReplicasThatOpenRangesFromOnePlaceGetTheOneThatWasFixedFirst(t *testing
 			t.Fatalf("round %d: errors %v and %v", round, errs[0], errs[1])
 		}
 		if diff := cmp.Diff(got[0], got[1]); diff != "" {
-			t.Fatalf("round %d: the replicas got two slots:\n%s", round, diff)
+			t.Fatalf("round %d: the replicas got two jobs:\n%s", round, diff)
 		}
 		if cursor := mustWork(t, b, head.Ref).LeafCursor; cursor != got[0].To {
 			t.Fatalf("round %d: the cursor is %d, want %d", round, cursor, got[0].To)
@@ -83,8 +83,8 @@ func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
 		}
 		return b, job, split
 	}
-	ranges := func(slots ...memory.Job) (got []memory.SeqRange) {
-		for _, job := range slots {
+	ranges := func(jobs ...memory.Job) (got []memory.SeqRange) {
+		for _, job := range jobs {
 			got = append(got, job.Range())
 		}
 		return got
@@ -94,7 +94,7 @@ func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
 		s, job, _ := halted(t)
 		work := mustWork(t, s, job.User.Session("s"))
 		if diff := cmp.Diff(want, ranges(work.Jobs...)); diff != "" {
-			t.Errorf("the session's slots (-want +got):\n%s", diff)
+			t.Errorf("the session's jobs (-want +got):\n%s", diff)
 		}
 		if work.LeafCursor != 9 {
 			t.Errorf("the cursor is %d, want 9", work.LeafCursor)
@@ -110,12 +110,12 @@ func TestASplitThatEndedAtItsCommitPointIsCompleted(t *testing.T) {
 	})
 	t.Run("by whoever lists jobs", func(t *testing.T) {
 		s, _, _ := halted(t)
-		slots, err := s.ListJobs(t.Context(), store.JobQuery{Tenant: alice.Tenant, Limit: 10})
-		if len(slots) != 3 || err != nil {
-			t.Errorf("%d jobs, error %v, want the split one and its halves", len(slots), err)
+		jobs, err := s.ListJobs(t.Context(), store.JobQuery{Tenant: alice.Tenant, Limit: 10})
+		if len(jobs) != 3 || err != nil {
+			t.Errorf("%d jobs, error %v, want the split one and its halves", len(jobs), err)
 		}
 	})
-	t.Run("and the slot that was split counts as no work meanwhile", func(t *testing.T) {
+	t.Run("and the job that was split counts as no work meanwhile", func(t *testing.T) {
 		s, _, _ := halted(t)
 		stats, err := s.WorkStats(t.Context())
 		if len(stats.Kinds) != 0 || err != nil {
@@ -155,7 +155,7 @@ func TestAnEmptyAnswerIsAnAnswer(t *testing.T) {
 	}
 	got, err := b.Job(t.Context(), refOf(job))
 	if got.State != memory.JobAnswered || got.Answer == nil || err != nil {
-		t.Errorf("the slot is %s with answer %v, error %v", got.State, got.Answer, err)
+		t.Errorf("the job is %s with answer %v, error %v", got.State, got.Answer, err)
 	}
 }
 

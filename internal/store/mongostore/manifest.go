@@ -117,7 +117,7 @@ func segmentID(scope memory.ScopeKey, no int64) string { return fmt.Sprintf("%s/
 // manifest reads the user's manifest; one of revision 0 before the first segment.
 func (s *searchIndex) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	m := manifestDoc{Scope: scope, NextNo: firstNo(scope)}
-	err := s.searchIndexs.FindOne(ctx, eq("_id", scope)).Decode(&m)
+	err := s.searchIndexes.FindOne(ctx, eq("_id", scope)).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return m, nil
 	}
@@ -144,7 +144,7 @@ func (s *searchIndex) completedManifest(ctx context.Context, scope memory.ScopeK
 // revision reads which one the manifest is at.
 func (s *searchIndex) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
 	var m manifestDoc
-	err := s.searchIndexs.FindOne(ctx, eq("_id", scope), options.FindOne().SetProjection(eq("rev", 1))).Decode(&m)
+	err := s.searchIndexes.FindOne(ctx, eq("_id", scope), options.FindOne().SetProjection(eq("rev", 1))).Decode(&m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}
@@ -154,7 +154,7 @@ func (s *searchIndex) revision(ctx context.Context, scope memory.ScopeKey) (int6
 // swapManifest stores the manifest in place of the one of the revision before. It reports false when another was faster.
 func (s *searchIndex) swapManifest(ctx context.Context, m manifestDoc) (bool, error) {
 	first := m.Rev == 1
-	res, err := s.searchIndexs.UpdateOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m.update(), options.UpdateOne().SetUpsert(first))
+	res, err := s.searchIndexes.UpdateOne(ctx, eq("_id", m.Scope, "rev", m.Rev-1), m.update(), options.UpdateOne().SetUpsert(first))
 	if mongo.IsDuplicateKeyError(err) {
 		return false, nil
 	}
@@ -204,7 +204,7 @@ func (s *searchIndex) endManifest(ctx context.Context, m manifestDoc) error {
 	if len(m.Clearing) > 0 {
 		update = bson.D{{Key: "$pullAll", Value: eq("clearing", m.Clearing)}}
 	}
-	if _, err := s.searchIndexs.UpdateOne(ctx, eq("_id", m.Scope, "epoch", m.Epoch), update); err != nil {
+	if _, err := s.searchIndexes.UpdateOne(ctx, eq("_id", m.Scope, "epoch", m.Epoch), update); err != nil {
 		return uncertain("complete a write to the index", err)
 	}
 	return nil

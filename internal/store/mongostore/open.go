@@ -67,8 +67,8 @@ type core struct {
 	keys   func() string
 
 	users, conversations, turns     *mongo.Collection
-	searchIndexs, segments          *mongo.Collection
-	slots                           *mongo.Collection
+	searchIndexes, segments         *mongo.Collection
+	jobs                            *mongo.Collection // stored in the collection slots
 	documents, deletedDocuments     *mongo.Collection
 	facts, factRevisions, forgotten *mongo.Collection
 	quarantine, quarantineCounts    *mongo.Collection
@@ -205,8 +205,8 @@ func bind(db *mongo.Database, o Options) *Store {
 	c := &core{
 		client: db.Client(), log: o.Log, keys: o.Keys,
 		users: db.Collection("users"), conversations: db.Collection("conversations"), turns: db.Collection("turns"),
-		searchIndexs: db.Collection("lexicons"), segments: db.Collection("segments"),
-		slots: db.Collection("slots"),
+		searchIndexes: db.Collection("lexicons"), segments: db.Collection("segments"),
+		jobs:  db.Collection("slots"),
 		facts: db.Collection("facts"), factRevisions: db.Collection("fact_revisions"), forgotten: db.Collection("forgotten"),
 		quarantine: db.Collection("quarantine"), quarantineCounts: db.Collection("quarantine_counts"),
 		factVectors: db.Collection("fact_vectors"), embeddings: db.Collection("embeddings"),

@@ -44,7 +44,7 @@ func (s *archive) Export(ctx context.Context, user memory.UserRef, each func(sto
 	}
 	x := export{s: s, user: u, each: func(r store.Record) error { return each(store.Canonical(r)) }}
 	for _, step := range []func(context.Context) error{
-		x.head, x.sessions, x.turns, x.revised, x.nodes, x.slots, x.facts, x.forgotten, x.refused,
+		x.head, x.sessions, x.turns, x.revised, x.nodes, x.jobs, x.facts, x.forgotten, x.refused,
 		x.documents, x.deletedDocuments,
 	} {
 		if err := step(ctx); err != nil {
@@ -185,9 +185,9 @@ func (x *export) nodes(ctx context.Context) error {
 	})
 }
 
-func (x *export) slots(ctx context.Context) error {
+func (x *export) jobs(ctx context.Context) error {
 	o := options.Find().SetProjection(eq("session", 1, "session_id", 1, "kind", 1, "level", 1, "from", 1, "to", 1, "generation", 1))
-	docs, err := readAll[jobDoc](ctx, x.s.slots, eq("scope", x.user.Scope), o)
+	docs, err := readAll[jobDoc](ctx, x.s.jobs, eq("scope", x.user.Scope), o)
 	if err != nil {
 		return err
 	}
@@ -197,12 +197,12 @@ func (x *export) slots(ctx context.Context) error {
 		for i, d := range some {
 			keys[i] = d.ID
 		}
-		slots, err := x.s.journal.findJobs(ctx, eq("_id", in(keys)), options.Find())
+		jobs, err := x.s.journal.findJobs(ctx, eq("_id", in(keys)), options.Find())
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(slots, inOrder)
-		for _, d := range slots {
+		slices.SortFunc(jobs, inOrder)
+		for _, d := range jobs {
 			job := d.job()
 			if x.later(job.Session, job.To) {
 				continue
@@ -475,7 +475,7 @@ type imports struct {
 	versions []int                                // of embeddings
 	keys     map[memory.SessionKey]memory.HashKey // see otherKeys
 
-	sessions, turns, nodes, revised, slots, facts, revisions, vectors, refused, documents, deleted []document
+	sessions, turns, nodes, revised, jobs, facts, revisions, vectors, refused, documents, deleted []document
 
 	forgotten []mongo.WriteModel
 }
@@ -497,7 +497,7 @@ func (im *imports) add(r store.Record) error {
 		}
 	case r.Job != nil:
 		d := encodeJob(*r.Job)
-		im.slots = append(im.slots, document{d.ID, d})
+		im.jobs = append(im.jobs, document{d.ID, d})
 	case r.Fact != nil:
 		im.fact(*r.Fact)
 	case r.Forgotten != nil:
@@ -703,7 +703,7 @@ func (im *imports) collections(s *core) []collection {
 		{s.turns, im.turns},
 		{s.nodes, im.nodes},
 		{s.summaryRevisions, im.revised},
-		{s.slots, im.slots},
+		{s.jobs, im.jobs},
 		{s.facts, im.facts},
 		{s.factRevisions, im.revisions},
 		{s.factVectors, im.vectors},

@@ -511,7 +511,7 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 	gone := []memory.ScopeKey{}
 	for {
 		below := eq("segments.embedding", eq("$lt", version), "_id", eq("$nin", gone))
-		manifests, err := readAll[manifestDoc](ctx, s.searchIndexs, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
 		if err != nil {
 			return nil, s.failed("find segments to embed", err)
 		}
@@ -550,7 +550,7 @@ func segmentsBelow(manifests []manifestDoc, users map[memory.ScopeKey]memory.Use
 
 // CountMessagesToEmbed implements store.SearchIndex.
 func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
-	cursor, err := s.searchIndexs.Aggregate(ctx, bson.A{
+	cursor, err := s.searchIndexes.Aggregate(ctx, bson.A{
 		eq("$unwind", "$segments"),
 		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
 	})
@@ -603,7 +603,7 @@ func (s *searchIndex) scopesToRetire(ctx context.Context, q store.RetireQuery) (
 	other := bson.A{
 		eq("segments.analyzer", eq("$lt", q.Analyzer)), eq("segments.analyzer", eq("$gt", q.Analyzer)), eq("retiring", true),
 	}
-	docs, err := readAll[manifestDoc](ctx, s.searchIndexs, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
+	docs, err := readAll[manifestDoc](ctx, s.searchIndexes, eq("$or", other), options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("find segments to retire", err)
 	}

@@ -297,9 +297,9 @@ func (s *summaryStore) takeBack(ctx context.Context, scope memory.ScopeKey, w st
 	if finished != nil {
 		return finished
 	}
-	n, err := s.slots.CountDocuments(ctx, eq("_id", w.JobID, "state", memory.JobReplaced))
+	n, err := s.jobs.CountDocuments(ctx, eq("_id", w.JobID, "state", memory.JobReplaced))
 	if err != nil || n == 0 {
-		return s.failed("find slot", err)
+		return s.failed("find job", err)
 	}
 	_, err = s.emptyPlace(ctx, newNodeDoc(scope, w.Node))
 	return err

@@ -243,16 +243,16 @@ type jobCount struct {
 }
 
 func (s *workStore) countJobs(ctx context.Context) ([]store.KindStats, error) {
-	cursor, err := s.slots.Aggregate(ctx, bson.A{
+	cursor, err := s.jobs.Aggregate(ctx, bson.A{
 		eq("$match", eq("live", true)),
 		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1), "oldest", eq("$min", "$create_time"))),
 	})
 	if err != nil {
-		return nil, s.failed("count slots", err)
+		return nil, s.failed("count jobs", err)
 	}
 	var counts []jobCount
 	if err := cursor.All(ctx, &counts); err != nil {
-		return nil, s.failed("count slots", err)
+		return nil, s.failed("count jobs", err)
 	}
 	return kindStats(counts), nil
 }

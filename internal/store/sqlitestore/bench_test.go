@@ -98,13 +98,13 @@ func BenchmarkReadContext(b *testing.B) {
 			_, err := s.Messages(ctx, store.MessageQuery{Ref: ref, NewestFirst: true, Limit: 200})
 			return err
 		},
-		"lexicon": func() error {
+		"search index": func() error {
 			_, err := s.SearchIndex(ctx, store.SearchIndexQuery{User: user, MaxUnindexed: 2000})
 			return err
 		},
 		"verified": func() error { _, err := s.MessagesAt(ctx, store.PlacesQuery{User: user, Places: places}); return err },
 	}
-	names := []string{"head", "tail", "lexicon", "verified"}
+	names := []string{"head", "tail", "search index", "verified"}
 	b.Run("all", func(b *testing.B) {
 		b.ReportAllocs()
 		var took latencies

@@ -53,7 +53,7 @@ func findJob(c *conn, uid int64, ref store.JobRef) (job storedJob, err error) {
 // OpenJob implements store.Journal.
 func (s *journal) OpenJob(ctx context.Context, p store.JobOpening) (memory.Job, error) {
 	var job memory.Job
-	err := s.write(ctx, "open slot", func(c *conn) (err error) {
+	err := s.write(ctx, "open job", func(c *conn) (err error) {
 		job, err = openJob(c, p)
 		return err
 	})
@@ -193,22 +193,22 @@ func moveStored(c *conn, was storedJob, move func(memory.Job) (memory.Job, error
 
 // ClaimJob implements store.Journal.
 func (s *journal) ClaimJob(ctx context.Context, p store.JobClaim) (memory.Job, error) {
-	return s.moveJob(ctx, "claim slot", p.JobRef, p.Move)
+	return s.moveJob(ctx, "claim job", p.JobRef, p.Move)
 }
 
 // AnswerJob implements store.Journal.
 func (s *journal) AnswerJob(ctx context.Context, p store.JobAnswer) (memory.Job, error) {
-	return s.moveJob(ctx, "answer slot", p.JobRef, p.Move)
+	return s.moveJob(ctx, "answer job", p.JobRef, p.Move)
 }
 
 // FailJob implements store.Journal.
 func (s *journal) FailJob(ctx context.Context, p store.JobFailure) (memory.Job, error) {
-	return s.moveJob(ctx, "fail slot", p.JobRef, p.Move)
+	return s.moveJob(ctx, "fail job", p.JobRef, p.Move)
 }
 
 // FinishJob implements store.Journal.
 func (s *journal) FinishJob(ctx context.Context, p store.JobFinish) (memory.Job, error) {
-	return s.moveJob(ctx, "finish slot", p.JobRef, p.Move)
+	return s.moveJob(ctx, "finish job", p.JobRef, p.Move)
 }
 
 // applied makes the job final in the write that stores its effect.
@@ -221,7 +221,7 @@ func applied(c *conn, job storedJob, usage memory.ModelUsage, now time.Time) err
 
 // SplitJob implements store.Journal.
 func (s *journal) SplitJob(ctx context.Context, p store.JobSplit) (halves [2]memory.Job, err error) {
-	err = s.write(ctx, "split slot", func(c *conn) error {
+	err = s.write(ctx, "split job", func(c *conn) error {
 		job, err := findJobOf(c, p.JobRef)
 		if err != nil {
 			return err
@@ -268,7 +268,7 @@ func readHalves(c *conn, job storedJob) (halves [2]memory.Job, err error) {
 // RetryJob implements store.Journal.
 func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, error) {
 	var job memory.Job
-	err := s.write(ctx, "retry slot", func(c *conn) error {
+	err := s.write(ctx, "retry job", func(c *conn) error {
 		was, err := findJobOf(c, p.JobRef)
 		if err != nil {
 			return err
@@ -290,7 +290,7 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 // ParkedJobs implements store.Journal.
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
 	var jobs []memory.Job
-	err := s.read(ctx, "find parked slots", func(c *conn) error {
+	err := s.read(ctx, "find parked jobs", func(c *conn) error {
 		return c.query(jobSelect+` AND j.state = 3 AND `+notImporting+` AND j.reason = ? AND (j.not_before <= ? OR j.not_before > ?)
 			ORDER BY j.not_before, j.key LIMIT ?+0`,
 			func(r row) error {
@@ -306,7 +306,7 @@ func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory
 // Job implements store.Journal.
 func (s *journal) Job(ctx context.Context, ref store.JobRef) (memory.Job, error) {
 	var job storedJob
-	err := s.read(ctx, "read slot", func(c *conn) (err error) {
+	err := s.read(ctx, "read job", func(c *conn) (err error) {
 		job, err = findJobOf(c, ref)
 		return err
 	})
@@ -319,7 +319,7 @@ func (s *journal) Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
 // ListJobs implements store.Journal.
 func (s *journal) ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error) {
 	var jobs []memory.Job
-	err := s.read(ctx, "list slots", func(c *conn) error {
+	err := s.read(ctx, "list jobs", func(c *conn) error {
 		w, err := jobsWhere(c, q)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // SearchIndex implements store.SearchIndex.
 func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
 	var state store.SearchIndexState
-	err := s.read(ctx, "read lexicon", func(c *conn) error {
+	err := s.read(ctx, "read search index", func(c *conn) error {
 		at, err := findUser(c, q.User)
 		if memory.IsGone(err) {
 			return nil

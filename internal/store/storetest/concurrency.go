@@ -92,7 +92,7 @@ func testInstants(t *testing.T, s store.PrimaryStore) {
 			n += seg.Messages
 		}
 		if n < last {
-			t.Fatalf("the lexicon showed %d messages, then %d", last, n)
+			t.Fatalf("the search index showed %d messages, then %d", last, n)
 		}
 		last = n
 	}

@@ -48,7 +48,7 @@ func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
 		testOldQuarantined(t, withSession(t, open))
 	})
 	t.Run(
-		"FactsOfJob must return the ids of the facts that the slot changed and that were not deleted since, byte by byte",
+		"FactsOfJob must return the ids of the facts that the job changed and that were not deleted since, byte by byte",
 		func(t *testing.T) {
 			testFactsOfJob(t, withSession(t, open))
 		},
@@ -59,7 +59,7 @@ func testFacts(t *testing.T, open Open[store.PrimaryStore]) {
 
 func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run(
-		"ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the slot final and raise the fact revision by one",
+		"ApplyFacts must, in one write, store every change with its revision, forget, keep what is quarantined, make the job final and raise the fact revision by one",
 		func(t *testing.T) {
 			testApply(t, withSession(t, open))
 		},
@@ -79,7 +79,7 @@ func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 			testApplyRevision(t, withSession(t, open))
 		},
 	)
-	t.Run("applying a slot that is final must change nothing and return the revision", func(t *testing.T) {
+	t.Run("applying a job that is final must change nothing and return the revision", func(t *testing.T) {
 		s := withSession(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
 		w := write(t, s, alice, func(w *store.FactWrite) { w.JobID, w.Changes = job.ID(), []store.FactChange{learnt(fact("a"))} })
@@ -100,10 +100,10 @@ func testApplyFacts(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, err, memory.ReasonUserNotFound)
 		wantEqual(t, len(factsSince(t, s, alice, 0).Facts), 0)
 	})
-	t.Run("only a write without a slot creates the user", func(t *testing.T) {
+	t.Run("only a write without a job creates the user", func(t *testing.T) {
 		s := open(t)
 		w := store.FactWrite{User: alice, Changes: []store.FactChange{learnt(fact("a"))}, Time: noon}
-		w.JobID = "some slot"
+		w.JobID = "some job"
 		_, err := s.ApplyFacts(t.Context(), w)
 		wantReason(t, err, memory.ReasonUserNotFound)
 		w.JobID = ""
@@ -463,7 +463,7 @@ func testOldQuarantined(t *testing.T, s store.PrimaryStore) {
 
 func testQuarantined(t *testing.T, s store.PrimaryStore) {
 	all := []memory.Quarantined{refused("d", "malformed", minute(0)), refused("b", "malformed", minute(0)), refused("c", "x", minute(1))}
-	all[0].SessionID, all[0].JobID, all[0].Model = "s", "slot", "m"
+	all[0].SessionID, all[0].JobID, all[0].Model = "s", "job", "m"
 	apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Quarantined = all }))
 	want := []memory.Quarantined{all[2], all[1], all[0]}
 	q := store.QuarantineQuery{User: alice, Limit: 2}

@@ -57,8 +57,8 @@ func testIsolation(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, len(pending(t, s, alice, 10)), 1)
 		wantEqual(t, mustSession(t, s, alice.Session("s")), before)
 	})
-	t.Run("a user cannot change another's facts, vectors, summaries or slots", func(t *testing.T) { testNoTheft(t, open(t)) })
-	t.Run("slots of a tenant must not show those of another", func(t *testing.T) {
+	t.Run("a user cannot change another's facts, vectors, summaries or jobs", func(t *testing.T) { testNoTheft(t, open(t)) })
+	t.Run("jobs of a tenant must not show those of another", func(t *testing.T) {
 		s := open(t)
 		for _, u := range twins() {
 			appendN(t, s, u.Session("s"), "a", 1)
@@ -107,7 +107,7 @@ func testNoTheft(t *testing.T, s store.PrimaryStore) {
 	}
 	for name, call := range calls {
 		if got := memory.ReasonOf(call()); got != memory.ReasonJobNotFound {
-			t.Errorf("%s of another's slot: reason %q", name, got)
+			t.Errorf("%s of another's job: reason %q", name, got)
 		}
 	}
 	_, err := s.OpenJob(ctx, store.JobOpening{JobKey: job.JobKey, User: thief, To: 2, Time: noon})

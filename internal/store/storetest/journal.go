@@ -18,10 +18,10 @@ const racers = 8
 var oneCall = memory.ModelUsage{Calls: 1, InputTokens: 100, OutputTokens: 10}
 
 func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("OpenJob must insert the slot, claimed by its owner, and move the session's cursor to To in the same write", func(t *testing.T) {
+	t.Run("OpenJob must insert the job, claimed by its owner, and move the session's cursor to To in the same write", func(t *testing.T) {
 		testOpenJob(t, open(t))
 	})
-	t.Run("OpenJob must return a slot of the key that exists unchanged", func(t *testing.T) {
+	t.Run("OpenJob must return a job of the key that exists unchanged", func(t *testing.T) {
 		s := journalled(t, open)
 		first := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		p := opening(t, s, inS, memory.JobExtract, 1, 9)
@@ -38,7 +38,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		for _, to := range []int64{0, 21} {
 			if _, err := s.OpenJob(t.Context(), opening(t, s, inS, memory.JobLeaf, 1, to)); err == nil {
-				t.Errorf("a slot up to %d was opened in a session of 20 messages", to)
+				t.Errorf("a job up to %d was opened in a session of 20 messages", to)
 			}
 		}
 		wantEqual(t, mustWork(t, s, inS).LeafCursor, int64(0))
@@ -54,11 +54,11 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err = s.OpenJob(t.Context(), p)
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
-	t.Run("goroutines that open the same slot at once must all get one range", func(t *testing.T) { testOpenRace(t, open) })
-	t.Run("ClaimJob must give the slot to the owner until then, and refuse with CONTENTION while another's lease runs", func(t *testing.T) {
+	t.Run("goroutines that open the same job at once must all get one range", func(t *testing.T) { testOpenRace(t, open) })
+	t.Run("ClaimJob must give the job to the owner until then, and refuse with CONTENTION while another's lease runs", func(t *testing.T) {
 		testClaim(t, open)
 	})
-	t.Run("ClaimJob must take a slot whose lease has more than LongestLease to go: a clock that was ahead took it", func(t *testing.T) {
+	t.Run("ClaimJob must take a job whose lease has more than LongestLease to go: a clock that was ahead took it", func(t *testing.T) {
 		s := journalled(t, open)
 		p := opening(t, s, inS, memory.JobExtract, 1, 4)
 		p.Owner, p.Until = "another", noon.AddDate(1, 0, 0)
@@ -68,7 +68,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 			t.Errorf("claimed %+v, %v", got, err)
 		}
 	})
-	t.Run("ClaimJob must return a slot that is parked or final as it is", func(t *testing.T) {
+	t.Run("ClaimJob must return a job that is parked or final as it is", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		for _, end := range []func(*testing.T, store.Journal, memory.Job) memory.Job{park, finish} {
@@ -80,7 +80,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 			wantEqual(t, got, ended)
 		}
 	})
-	t.Run("AnswerJob must store the answer of an open slot and add the usage", func(t *testing.T) {
+	t.Run("AnswerJob must store the answer of an open job and add the usage", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		got := mustAnswer(t, s, job, "first")
@@ -88,7 +88,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, got, job)
 		wantEqual(t, mustJob(t, s, job), job)
 	})
-	t.Run("AnswerJob of a slot that has an answer already must keep it", func(t *testing.T) { testAnswerTwice(t, open) })
+	t.Run("AnswerJob of a job that has an answer already must keep it", func(t *testing.T) { testAnswerTwice(t, open) })
 	t.Run("AnswerJob must replace the answer Instead of which the new one is given, and no other", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "first")
@@ -113,23 +113,23 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		testAnswerRace(t, open)
 	})
 	t.Run("FailJob must note a failure, add the usage and end the lease", func(t *testing.T) { testFail(t, open) })
-	t.Run("FailJob must leave a final slot as it is", func(t *testing.T) {
+	t.Run("FailJob must leave a final job as it is", func(t *testing.T) {
 		s := journalled(t, open)
 		done := finish(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)))
 		wantEqual(t, park(t, s, done), done)
 	})
-	t.Run("SplitJob must, in one write, make the slot final and insert two slots of the next generation", func(t *testing.T) {
+	t.Run("SplitJob must, in one write, make the job final and insert two jobs of the next generation", func(t *testing.T) {
 		testSplit(t, open)
 	})
 	t.Run("splitting again must return the same two", func(t *testing.T) { testSplitTwice(t, open) })
-	t.Run("SplitJob must refuse a place outside the range, and a slot that is final otherwise", func(t *testing.T) {
+	t.Run("SplitJob must refuse a place outside the range, and a job that is final otherwise", func(t *testing.T) {
 		testSplitRefused(t, open)
 	})
-	t.Run("FinishJob must make the slot final in the given state without any effect; a final slot stays as it is", func(t *testing.T) {
+	t.Run("FinishJob must make the job final in the given state without any effect; a final job stays as it is", func(t *testing.T) {
 		testFinish(t, open)
 	})
 	t.Run(
-		"RetryJob must make a parked slot open, or answered when it has an answer, with no attempts and the session's time to be looked at too",
+		"RetryJob must make a parked job open, or answered when it has an answer, with no attempts and the session's time to be looked at too",
 		func(t *testing.T) {
 			testRetry(t, open)
 		},
@@ -156,7 +156,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		wantEqual(t, []any{got.Owner, got.LeaseUntil}, []any{"", time.Time{}})
 	})
-	t.Run("RetryJob of a slot that is parked because its answer cannot be read must drop the answer", func(t *testing.T) {
+	t.Run("RetryJob of a job that is parked because its answer cannot be read must drop the answer", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "{")
 		_, err := s.FailJob(t.Context(), store.JobFailure{JobRef: refOf(job), Reason: store.ReasonUnreadable, Park: true, Time: minute(1)})
@@ -170,7 +170,7 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, got.State, memory.JobOpen)
 		wantEqual(t, mustJob(t, s, job).Answer, []byte(nil))
 	})
-	t.Run("RetryJob Again must keep Attempts and FailingSince, and refuse a slot that is not parked", func(t *testing.T) {
+	t.Run("RetryJob Again must keep Attempts and FailingSince, and refuse a job that is not parked", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		again := store.JobRetry{JobRef: refOf(job), Again: true, Time: minute(5)}
@@ -188,13 +188,13 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		}
 		wantEqual(t, []any{got.State, got.Attempts, got.NotBefore, got.FailingSince}, []any{memory.JobOpen, 9, minute(5), minute(1)})
 	})
-	t.Run("ParkedJobs must return parked slots of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
+	t.Run("ParkedJobs must return parked jobs of all tenants of a reason whose time has come, the earliest first", func(t *testing.T) {
 		testParkedJobs(t, journalled(t, open))
 	})
 	t.Run("jobs of users who were erased must take no place of others', swept or not", func(t *testing.T) {
 		testJobsBesideErased(t, journalled(t, open))
 	})
-	t.Run("RetryJob must refuse a final slot with JOB_NOT_PARKED", func(t *testing.T) {
+	t.Run("RetryJob must refuse a final job with JOB_NOT_PARKED", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		done := finish(t, s, job)
@@ -202,15 +202,15 @@ func testJournal(t *testing.T, open Open[store.PrimaryStore]) {
 		wantReason(t, err, memory.ReasonJobNotParked)
 		wantEqual(t, mustJob(t, s, job), done)
 	})
-	t.Run("Job must return a slot of the user; JOB_NOT_FOUND when there is none", func(t *testing.T) {
+	t.Run("Job must return a job of the user; JOB_NOT_FOUND when there is none", func(t *testing.T) {
 		s := journalled(t, open)
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4))
 		wantEqual(t, mustJob(t, s, job), job)
 		_, err := s.Job(t.Context(), store.JobRef{User: alice, ID: "none"})
 		wantReason(t, err, memory.ReasonJobNotFound)
 	})
-	t.Run("ListJobs must return slots, the latest created first, equal times by id", func(t *testing.T) { testListJobs(t, open) })
-	t.Run("weeks and months of a user are slots without a session", func(t *testing.T) { testPeriodJobs(t, open) })
+	t.Run("ListJobs must return jobs, the latest created first, equal times by id", func(t *testing.T) { testListJobs(t, open) })
+	t.Run("weeks and months of a user are jobs without a session", func(t *testing.T) { testPeriodJobs(t, open) })
 }
 
 // inS is the session that journalled has filled.
@@ -412,7 +412,7 @@ func testSplitRefused(t *testing.T, open Open[store.PrimaryStore]) {
 	job := mustOpen(t, s, opening(t, s, inS, memory.JobLeaf, 1, 9))
 	for _, at := range []int64{0, 9, 10} {
 		if _, err := s.SplitJob(t.Context(), store.JobSplit{JobRef: refOf(job), At: at, Time: noon}); err == nil {
-			t.Errorf("a slot of 1 to 9 was split after %d", at)
+			t.Errorf("a job of 1 to 9 was split after %d", at)
 		}
 	}
 	wantEqual(t, mustJob(t, s, job), job)

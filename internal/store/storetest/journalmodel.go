@@ -44,7 +44,7 @@ func (j *journal) step(rt *rapid.T, s store.PrimaryStore, head memory.Session) {
 	if len(j.jobs) == 0 || rapid.IntRange(0, 3).Draw(rt, "open") == 0 {
 		j.open(rt, s, head)
 	} else {
-		i := rapid.IntRange(0, len(j.jobs)-1).Draw(rt, "slot")
+		i := rapid.IntRange(0, len(j.jobs)-1).Draw(rt, "job")
 		ref := store.JobRef{User: head.Ref.UserRef, ID: j.jobs[i].ID()}
 		rapid.SampledFrom([]func(*rapid.T, store.Journal, store.JobRef, int){
 			j.claim, j.answer, j.fail, j.split, j.finish, j.retry,
@@ -63,7 +63,7 @@ func (j *journal) open(rt *rapid.T, s store.Journal, head memory.Session) {
 	at := slices.IndexFunc(j.jobs, func(job memory.Job) bool { return job.JobKey == p.JobKey })
 	switch {
 	case at >= 0:
-		want(rt, "OpenJob of a slot that exists", got, j.jobs[at], err)
+		want(rt, "OpenJob of a job that exists", got, j.jobs[at], err)
 	case from > 12:
 		if err == nil {
 			rt.Fatal("a range beyond the session was opened")
@@ -185,7 +185,7 @@ func (j *journal) compare(rt *rapid.T, s store.PrimaryStore, head memory.Session
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Generation, b.Generation))
 	})
 	if work.ExtractCursor != j.cursor || len(work.Jobs) != len(live) {
-		rt.Fatalf("the cursor is %d with %d slots, want %d with %d", work.ExtractCursor, len(work.Jobs), j.cursor, len(live))
+		rt.Fatalf("the cursor is %d with %d jobs, want %d with %d", work.ExtractCursor, len(work.Jobs), j.cursor, len(live))
 	}
 	for i, got := range work.Jobs {
 		want(rt, "SessionWork", got, live[i], nil)

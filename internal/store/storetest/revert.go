@@ -29,7 +29,7 @@ func testFactsOfJob(t *testing.T, s store.PrimaryStore) {
 }
 
 func testRevert(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("a write that reverts a slot must in the same write make it JobReverted with the receipt as its answer", func(t *testing.T) {
+	t.Run("a write that reverts a job must in the same write make it JobReverted with the receipt as its answer", func(t *testing.T) {
 		s := withSession(t, open)
 		job := appliedJob(t, s)
 		before := mustJob(t, s, job)
@@ -50,7 +50,7 @@ func testRevert(t *testing.T, open Open[store.PrimaryStore]) {
 		wantEqual(t, apply(t, s, w), revision)
 		wantEqual(t, mustJob(t, s, job), done)
 	})
-	t.Run("a slot that was not applied must be refused with JOB_NOT_REVERTIBLE, and nothing changed", func(t *testing.T) {
+	t.Run("a job that was not applied must be refused with JOB_NOT_REVERTIBLE, and nothing changed", func(t *testing.T) {
 		s := withSession(t, open)
 		apply(t, s, write(t, s, alice, func(w *store.FactWrite) { w.Changes = []store.FactChange{learnt(fact("a"))} }))
 		job := mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2))
@@ -68,7 +68,7 @@ func testRevert(t *testing.T, open Open[store.PrimaryStore]) {
 		_, err := s.ApplyFacts(t.Context(), stale)
 		wantReason(t, err, memory.ReasonJobNotRevertible)
 	})
-	t.Run("a reverted slot stays as it is, whoever opens, claims, answers, applies or retries it", func(t *testing.T) {
+	t.Run("a reverted job stays as it is, whoever opens, claims, answers, applies or retries it", func(t *testing.T) {
 		s := withSession(t, open)
 		p := opening(t, s, inS, memory.JobExtract, 1, 2)
 		job := mustOpen(t, s, p)

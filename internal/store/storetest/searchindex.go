@@ -10,7 +10,7 @@ import (
 )
 
 func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
-	t.Run("Append must mark a turn that stores messages as pending for the lexicon in the same write", func(t *testing.T) {
+	t.Run("Append must mark a turn that stores messages as pending for the search index in the same write", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
 		mustAppend(t, s, turn(ref, chat("a", 2)...))
 		patch := turn(ref)
@@ -96,11 +96,11 @@ func testSearchIndex(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("Segments must return the data of those of the segments that exist, in the order of nos", func(t *testing.T) {
 		testSegments(t, open(t))
 	})
-	t.Run("PendingUsers must return users with turns pending for the lexicon, the longest waiting first, at most limit", func(t *testing.T) {
+	t.Run("PendingUsers must return users with turns pending for the search index, the longest waiting first, at most limit", func(t *testing.T) {
 		testPendingUsers(t, open(t))
 	})
 	t.Run(
-		"PendingTurns must return the user's turns pending for the lexicon, oldest first, until their messages number MaxMessages, at least one turn",
+		"PendingTurns must return the user's turns pending for the search index, oldest first, until their messages number MaxMessages, at least one turn",
 		func(t *testing.T) {
 			testPendingTurns(t, open(t))
 		},

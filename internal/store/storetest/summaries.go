@@ -63,10 +63,10 @@ func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
 			testPeriods(t, withSession(t, open))
 		},
 	)
-	t.Run("PutNode must, in one write, store the node and make its slot final as applied without its answer", func(t *testing.T) {
+	t.Run("PutNode must, in one write, store the node and make its job final as applied without its answer", func(t *testing.T) {
 		testPutNode(t, journalled(t, open))
 	})
-	t.Run("putting the node of a final slot again must change nothing", func(t *testing.T) {
+	t.Run("putting the node of a final job again must change nothing", func(t *testing.T) {
 		s := journalled(t, open)
 		w := leaf(t, s, inS, 1, 4)
 		done := jobOf(t, s, w)

@@ -32,8 +32,8 @@ const (
 // keyed are, by language, the vocabularies that have words of a key.
 type keyed [maxGrammars]vocabularies
 
-// lexicon holds the keys of all languages.
-var lexicon = sync.OnceValue(func() map[string]*keyed {
+// keysOfLanguages holds the keys of all languages.
+var keysOfLanguages = sync.OnceValue(func() map[string]*keyed {
 	out := map[string]*keyed{}
 	for no, l := range languages() {
 		for key, in := range l.keys {
@@ -54,7 +54,7 @@ type place struct {
 
 // keyPlaces are the places of the keys that any language knows, in order.
 func keyPlaces(s string) []place {
-	known := lexicon()
+	known := keysOfLanguages()
 	var out []place
 	for at, key := range keysOf(s) {
 		if in, ok := known[string(key)]; ok {

@@ -24,9 +24,9 @@ const (
 	maxGapRunes = 8
 )
 
-// lexicon finds the entries of languages in a text, in one pass, by how an entry begins. Entries are kept as they are
+// phraseIndex finds the entries of languages in a text, in one pass, by how an entry begins. Entries are kept as they are
 // written, not as the phrases that their choices make: those are a hundred thousand.
-type lexicon struct {
+type phraseIndex struct {
 	entries []entry
 	// byBegin are the entries by the letters that one may begin with, up to beginRunes of them. A stem or a choice may make
 	// a beginning shorter.
@@ -66,8 +66,8 @@ const (
 	done
 )
 
-func newSearchIndex(languages ...words) *lexicon {
-	l := &lexicon{byBegin: map[begin][]int32{}}
+func newPhraseIndex(languages ...words) *phraseIndex {
+	l := &phraseIndex{byBegin: map[begin][]int32{}}
 	for _, w := range languages {
 		for _, is := range slices.Sorted(maps.Keys(w)) {
 			for _, written := range strings.Fields(fold(w[is])) {
@@ -78,7 +78,7 @@ func newSearchIndex(languages ...words) *lexicon {
 	return l
 }
 
-func (l *lexicon) add(is feature, written string) {
+func (l *phraseIndex) add(is feature, written string) {
 	dense := strings.ContainsFunc(written, languagedata.Clings)
 	l.dense = l.dense || dense
 	c := compiler{written: []rune(written), dense: dense}
@@ -211,7 +211,7 @@ func (e *entry) begins(at int32, n int, b begin, all map[begin]bool) {
 }
 
 // scan marks the features that a reading has, and returns how many of its words or dense characters are pleasantries.
-func (l *lexicon) scan(r *reading) (covered int) {
+func (l *phraseIndex) scan(r *reading) (covered int) {
 	m := matcher{text: r.plain, dense: l.dense}
 	if l.dense {
 		m.text = r.denseRunes
