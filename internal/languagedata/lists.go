@@ -106,6 +106,7 @@ const (
 	Facts   = "facts"   // what people say about themselves
 	Clauses = "clauses" // clauses that are worth keeping, and how they are written in the third person
 	Asked   = "asked"   // how people ask for something to be kept
+	Marks   = "marks"   // what a clause is about, joined from all languages
 )
 
 // Cues is the file of what a clause has whatever the language: a list for each cue of package factclassifier.

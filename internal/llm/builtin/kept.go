@@ -78,10 +78,7 @@ func (g *grammar) refuses(clause string) bool {
 }
 
 // unreal marks sentences of which no part is stated: questions, suppositions, quotations, jests, and what happens in a story.
-var unreal = regexp.MustCompile(
-	`(?i)[?？¿"“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|ㅋㅋ|ㅎㅎ|\b(?:if|unless|imagine|suppose|pretend|hypothetically|yeah right|as if|jk|kidding|joking|joke|lol|lmao|rofl|translate|lyrics?|act as|in (?:the|this|my) (?:movie|book|song|game|film|story|dream))\b` +
-		`|(?:^|[\s,])si\s|\b(?:ojalá|imagina\p{L}*|es broma|en (?:la|el|esta|este) (?:peli|película|novela|juego|libro))|만약|만일|라면[ ,]|농담|영화에서|소설에서|꿈에서|もし|冗談|映画の中|小説の中|夢の中|如果|要是|假如|假设|假装|开玩笑|電影里|电影里|小说里|梦里|游戏里`,
-)
+var unreal = marks{"unreal"}.pattern(`(?i)[?？¿"“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|%s`)
 
 // bare is a clause without what stands before and after it.
 func (t *retelling) bare(clause string) string {
@@ -153,25 +150,16 @@ func (t *retelling) tooShort(clause string) bool {
 }
 
 // moment is what holds today or is done tomorrow.
-var moment = regexp.MustCompile(
-	`(?i)\b(?:today|tonight|right now|at the moment|this (?:morning|afternoon|evening)|hoy|esta noche|ahora mismo)\b|오늘|방금|이따|아까|내일|(?:가는|오는) 중|今日|今夜|明日|さっき|今から|今天|今晚|今早|明天|刚才|马上`,
-)
+var moment = wordMarks("moment")
 
 // timeAlone is a clause that names a time and says nothing of it, as an answer to "since when?" does.
-var timeAlone = regexp.MustCompile(
-	`^(?:(?:[0-9]+|[一二三四五六七八九十]+|오전|오후|아침|저녁|밤|새벽|午前|午後|上午|下午|从|自)(?:년|월|일|시|분|요일|年|月|日|号|時|时|点|分|반|半)?(?:부터|까지|에|から|まで|に|开始|起)?[\s,~:.-]*)+$`,
-)
+var timeAlone = marks{"time-words", "time-units", "time-particles"}.pattern(`^(?:(?:[0-9]+|[一二三四五六七八九十]+|%s)(?:%s)?(?:%s)?[\s,~:.-]*)+$`)
 
 // lately begins a clause about what changed this week or month.
-var lately = regexp.MustCompile(`^这(?:周|个?月|学期|两天)(?:刚|又|就|我们?)*(?:搬|换|改|辞|转)`)
+var lately = marks{"lately"}.pattern(`%s`)
 
 // vague begin clauses about what was said or shown elsewhere, and what is said to somebody.
-var vague = regexp.MustCompile(
-	`(?i)^(?:(?:it|that|this|these|those|they|he|she|you|your|there|here|which|who|what|how|why|when|where|such|one|some|the (?:first|second|last|best|whole))(?:'s|'re|'ve|'ll|'d)?\s` +
-		`|(?:eso|esto|esa|ese|ella|ellos|ellas|él|tú|tu|tus|te|usted|aquí|allí|ahí|lo que|qué|cómo)\s` +
-		`|(?:이|그|저|이거|그거|저거|이게|그게|저게|이건|그건|저건|너|네가|넌|당신|걔|걔는|그분)\s` +
-		`|(?:これ|それ|あれ|ここ|そこ|あなた|君|彼は|彼女は)|(?:这|那|你|您|他|她|它))`,
-)
+var vague = marks{"vague"}.pattern(`(?i)^(?:%s)`)
 
 // find is the fact that a clause states.
 func (t *retelling) find(clause string) finding {
@@ -237,19 +225,13 @@ func retellingOf(sentence string, spanish bool) *retelling {
 	return &englishRetelling
 }
 
-// Marks of what a clause is about, in five languages.
+// Marks of what a clause is about, in all languages.
 var (
 	// unsettled is what does not hold, or not yet.
-	unsettled = regexp.MustCompile(
-		`(?i)\b(?:not|never|no longer|used to|want|hope|plan|thinking|going to|will|next|looking|considering|wish|n't|ya no|nunca|quiero|pienso|espero|voy a|vamos a|dejé|dejado)\b|n't\b|않|못|싶|예정|계획|려고|할까|그만|ない|たい|つもり|予定|やめ|辞め|不再|不想|想|打算|计划|准备`,
-	)
-	uses = regexp.MustCompile(
-		`(?i)\b(?:use|uses|using|switched|switching|migrated|moved|chose|chosen|decided|went|going|run|runs|write|written|built|is|prefer|picked|usamos|uso|utilizamos|elegimos|elegí|decidimos|pasado|pasamos|migramos|cambiado|cambiamos|está|es|programo)\b|써|쓰|쓴|사용|바꿨|바꾸|갈아탔|옮겼|결정|정했|선택|골랐|짰|使|決|移行|乗り換え|変え|選|書い|用|换|迁移|选|改|写|定`,
-	)
+	unsettled = wordMarks("unsettled")
+	uses      = wordMarks("uses")
 	// instead is what a choice took the place of.
-	instead = regexp.MustCompile(
-		`(?i)\bfrom \S+(?: \S+)? to\b|\bde \S+ a\b|\S+(?:에서| 대신)|[A-Za-z0-9.+#]+(?:から|の代わりに|をやめて)|从[^换迁移改]+(?:换|迁移|迁|改|转)(?:到|成|为|用)?|\b(?:over|instead of|rather than|not|en vez de|en lugar de) \S+`,
-	)
+	instead = marks{"instead", "instead-of"}.pattern(`(?i)%s|\b(?:%s) \S+`)
 )
 
 // latinName is a name in Latin letters, as tools have in every language.
@@ -260,36 +242,11 @@ var grades = []struct {
 	marks *regexp.Regexp
 	rule  *factRule
 }{
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:decided|chose|switched|migrated|settled on|decidí|decidimos|decidido|elegimos|elegí|migramos)\b|기로|결정|정했|바꿨|옮겼|갈아탔|決め|決ま|ことにし|移行|乗り換え|决定|定了|换到|换成|迁移`,
-		),
-		&factRule{category: "decision", significance: 6},
-	},
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:want|hope|hoping|plan|planning|dream|goal|saving|training for|preparing|looking for|thinking (?:of|about)|looking into|quiero|sueño|meta|objetivo|pienso|ahorrando|preparando|buscando)\b|싶|목표|꿈|계획|예정|준비|려고|たい|夢|目標|つもり|予定|貯金|想当|想开|打算|计划|梦想|目标|攒钱|准备`,
-		),
-		&factRule{category: "goal", significance: 6},
-	},
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:struggl\w+|trouble|stress\w*|anxi\w+|lonely|find \S+ hard|hard for me|bad at|terrible at|afraid|scared|me cuesta|miedo|ansiedad)\b|어려|힘들|못 외|스트레스|외로|무서|怖い|つら|ストレス|孤独|不擅长|害怕|焦虑|压力|孤独`,
-		),
-		&factRule{category: "pain_point", significance: 5},
-	},
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:like|love|prefer|hate|enjoy|favou?rite|fan of|can't stand|into|passion\w*|gustan?|encantan?|prefiero|odio|soporto|favorit[oa]s?|apasiona)\b|좋아|싫어|선호|최애|취미|好き|嫌い|苦手|ファン|はまって|趣味|喜欢|讨厌|偏好|爱|受不了|爱好`,
-		),
-		&factRule{category: "preference", significance: 5},
-	},
-	{
-		regexp.MustCompile(
-			`(?i)\b(?:live|born|grew up|work|job|married|divorced|engaged|years old|birthday|my name|call me|moved|vivo|nací|crecí|trabajo|casad[oa]|años|cumpleaños|llamo|mudé)\b|살아|살고|이사|일해|일하|다녀|회사|결혼|이혼|생일|이름|住|引っ越|働|勤|結婚|離婚|歳|誕生日|名前|住|搬|上班|工作|结婚|离婚|岁|生日|叫`,
-		),
-		&factRule{category: "personal_info", significance: 6},
-	},
+	{wordMarks("decision"), &factRule{category: "decision", significance: 6}},
+	{wordMarks("goal"), &factRule{category: "goal", significance: 6}},
+	{wordMarks("pain"), &factRule{category: "pain_point", significance: 5}},
+	{wordMarks("preference"), &factRule{category: "preference", significance: 5}},
+	{wordMarks("person"), &factRule{category: "personal_info", significance: 6}},
 }
 
 var (

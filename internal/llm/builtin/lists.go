@@ -31,6 +31,30 @@ func (l list) pattern(name string) *regexp.Regexp {
 	return regexp.MustCompileFrom(func() string { return l.text(name) })
 }
 
+// marks are lists of languagedata.Marks that an expression takes from all languages, whichever have them. One that no language has
+// panics, for an empty expression would match everything.
+type marks []string
+
+// pattern is an expression with the alternatives of each list in place of its %s.
+func (m marks) pattern(format string) *regexp.Regexp {
+	return regexp.MustCompileFrom(func() string {
+		sources := make([]any, len(m))
+		for i, name := range m {
+			source := languagedata.AnyOf(languagedata.List(languagedata.Marks + "/" + name))
+			if source == "" {
+				panic(fmt.Sprintf("no language has %s/%s", languagedata.Marks, name))
+			}
+			sources[i] = source
+		}
+		return fmt.Sprintf(format, sources...)
+	})
+}
+
+// wordMarks is an expression of whole words, and of what counts anywhere: in languages that do not set words apart.
+func wordMarks(name string) *regexp.Regexp {
+	return marks{name, name + "-anywhere"}.pattern(`(?i)\b(?:%s)\b|%s`)
+}
+
 // entries are the entries of a list.
 func (l list) entries(name string) []languagedata.Entry {
 	out := l.language.Entries(languagedata.List(l.file + "/" + name))
