@@ -48,8 +48,8 @@ var allBackends = []backendName{theTruth, theVectors, theTexts, theChat, theEmbe
 const (
 	// ofRequests is how long the server works on a call: longer than MongoDB's driver waits for a server, so that a call ends with what
 	// the driver says, and not with the deadline.
-	ofRequests = 5 * time.Second
-	ofCallers  = 30 * time.Second // what every call is given
+	ofRequests = 20 * time.Second
+	ofCallers  = time.Minute // what every call is given
 	// ofAnswers is how long an answer waits for the embedding of its query, and for a view: what is well has it in time on a machine that
 	// runs all other tests too.
 	ofAnswers = 600 * time.Millisecond

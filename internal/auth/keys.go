@@ -17,8 +17,8 @@ import (
 // How long what the store said about a key or a tenant is believed. A key that is revoked, or a tenant that is suspended, on one
 // server is refused by every other within believedFor of it, and by the one that did it at once.
 const (
-	freshFor    = 5 * time.Second  // then the store is asked again
-	believedFor = 10 * time.Second // where the store cannot be reached; then the call fails
+	freshFor    = 5 * time.Second  // then a call asks the store again
+	believedFor = 10 * time.Second // while the store does not respond; then the call fails
 )
 
 // Believed is how long after it was suspended a tenant's call may be let in by another server.

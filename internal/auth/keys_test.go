@@ -215,6 +215,40 @@ func TestKeys(t *testing.T) {
 			t.Errorf("got %v, want the store's error", err)
 		}
 	})
+	t.Run("of a store that does not respond one call waits, and others are let in at once", func(t *testing.T) {
+		s := newShelf()
+		d := newDesk(t, s)
+		id, token := d.mint(as)
+		d.want(token, "")
+		d.down = errors.New("down")
+		d.now = noon.Add(6 * time.Second)
+		d.want(token, "") // asks in vain, and leaves it to the next
+		s.change(id, func(k *store.Key) { k.RevokeTime = noon })
+		d.down = nil
+		asked, respond := make(chan struct{}), make(chan struct{})
+		d.Keys.known.read = func(ctx context.Context, id string) (store.Key, error) {
+			select {
+			case asked <- struct{}{}:
+			default:
+				t.Error("a second call asks it")
+				return store.Key{}, errors.New("down")
+			}
+			<-respond
+			return s.Key(ctx, id)
+		}
+		waited := make(chan Cause)
+		go func() {
+			_, err := d.Verify(t.Context(), Credential{Token: token})
+			waited <- CauseOf(err)
+		}()
+		<-asked
+		d.want(token, "")
+		close(respond)
+		if got := <-waited; got != CauseRevoked {
+			t.Errorf("the call that waited got %q", got)
+		}
+		d.want(token, CauseRevoked)
+	})
 	t.Run("a read that began before a revocation is not remembered after it", func(t *testing.T) {
 		s := newShelf()
 		d := newDesk(t, s)

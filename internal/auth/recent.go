@@ -22,13 +22,16 @@ type entry[V any] struct {
 	value V
 	err   error     // that there is none
 	asked time.Time // before the store was
+
+	asking bool // a call asks the store again
 }
 
 func newRecent[V any](read func(context.Context, string) (V, error), now func() time.Time) *recent[V] {
 	return &recent[V]{read: read, now: now, entries: map[string]entry[V]{}}
 }
 
-// get returns what the store says, as of freshFor ago at most; where the store cannot be reached, as of believedFor ago.
+// get returns what the store said less than freshFor ago. What is older is asked again by one call at a time, while others believe it: so
+// that of a store that does not respond only that call waits. The store's error counts where it is as old as believedFor.
 func (r *recent[V]) get(ctx context.Context, id string) (V, error) {
 	r.mu.RLock()
 	e, found := r.entries[id]
@@ -38,11 +41,41 @@ func (r *recent[V]) get(ctx context.Context, id string) (V, error) {
 	if found && within(now, e.asked, freshFor) {
 		return e.value, e.err
 	}
+	believed := found && within(now, e.asked, believedFor)
+	if believed && !r.isFirst(id) {
+		return e.value, e.err
+	}
 	fresh, err := r.ask(ctx, id, changes)
-	if err != nil && found && within(now, e.asked, believedFor) {
+	if err != nil && believed {
 		return e.value, e.err
 	}
 	return fresh.value, err
+}
+
+// isFirst reports whether no other call asks the store about the id: this one does now.
+func (r *recent[V]) isFirst(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, found := r.entries[id]
+	if !found {
+		return true
+	}
+	if e.asking {
+		return false
+	}
+	e.asking = true
+	r.entries[id] = e
+	return true
+}
+
+// leave lets the next call ask about the id.
+func (r *recent[V]) leave(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, found := r.entries[id]; found {
+		e.asking = false
+		r.entries[id] = e
+	}
 }
 
 // within reports whether now is less than d after the time. A clock that was put back believes nothing.
@@ -53,6 +86,7 @@ func within(now, at time.Time, d time.Duration) bool {
 
 // ask reads, and remembers what was said, an absence too.
 func (r *recent[V]) ask(ctx context.Context, id string, changes uint64) (entry[V], error) {
+	defer r.leave(id)
 	e := entry[V]{asked: r.now()}
 	e.value, e.err = r.read(ctx, id)
 	if e.err == nil || memory.ReasonOf(e.err) == memory.ReasonKeyNotFound {

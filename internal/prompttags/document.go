@@ -299,26 +299,13 @@ type frame struct {
 // forwards reads from the end of a fence to the end of the JSON, and returns the messages on the way: first the rest of the
 // message that holds the fence.
 func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
-	kind := byte('"')
-	if at := b.span.End + l.slashes; quote >= 0 {
-		kind = l.s[quote]
-	} else if at < len(l.s) && l.quoteAt(at) {
-		kind = l.s[at]
+	own, end, ended := l.restOfString(b, quote)
+	if !ended {
+		return end, []said{own}
 	}
-	var own said
-	if quote >= 0 {
-		own.words = append(own.words, memory.Span{Start: quote + 1, End: b.span.Start})
-	}
-	q := l.next(b.span.End, kind)
-	if q < 0 {
-		own.words = append(own.words, memory.Span{Start: b.span.End, End: len(l.s)})
-		return len(l.s), []said{own}
-	}
-	own.words = append(own.words, memory.Span{Start: b.span.End, End: q - l.slashes})
 	cut, outer := depth == 0, depth
 	stack := slices.Repeat([]frame{{}}, depth)
 	key, last := "", ""
-	end = q + 1
 	for i := end; ; {
 		i = l.blanksBehind(i)
 		if i == len(l.s) {
@@ -349,17 +336,12 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 				}
 				break
 			}
-			f := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			switch {
-			case f.role != "":
+			if f := stack[len(stack)-1]; f.role != "" {
 				messages = append(messages, said(f))
-			case len(stack) > depth:
-				up := &stack[len(stack)-1]
-				up.words = append(up.words, f.words...)
-			default: // of what was open at the fence
-				own.words = append(own.words, f.words...)
+			} else {
+				passUp(&own, stack, depth)
 			}
+			stack = stack[:len(stack)-1]
 			depth = min(depth, len(stack))
 			if len(stack) == 0 && !cut {
 				return i, withWords(own, messages)
@@ -390,6 +372,39 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 		messages = append(messages, said(f))
 	}
 	return end, withWords(own, messages)
+}
+
+// restOfString returns the words of the string in which a fence stands, around the fence, and where the string ends; it reports
+// false where the string has no end.
+func (l lexer) restOfString(b block, quote int) (own said, end int, ended bool) {
+	kind := byte('"')
+	if at := b.span.End + l.slashes; quote >= 0 {
+		kind = l.s[quote]
+	} else if at < len(l.s) && l.quoteAt(at) {
+		kind = l.s[at]
+	}
+	if quote >= 0 {
+		own.words = append(own.words, memory.Span{Start: quote + 1, End: b.span.Start})
+	}
+	q := l.next(b.span.End, kind)
+	if q < 0 {
+		own.words = append(own.words, memory.Span{Start: b.span.End, End: len(l.s)})
+		return own, len(l.s), false
+	}
+	own.words = append(own.words, memory.Span{Start: b.span.End, End: q - l.slashes})
+	return own, q + 1, true
+}
+
+// passUp gives the words of the innermost object, which names no role, to the one around it, or to the message of the fence where that
+// was open at the fence.
+func passUp(own *said, stack []frame, depth int) {
+	inner, around := stack[len(stack)-1], stack[:len(stack)-1]
+	if len(around) <= depth {
+		own.words = append(own.words, inner.words...)
+		return
+	}
+	up := &around[len(around)-1]
+	up.words = append(up.words, inner.words...)
 }
 
 // takeValue takes up a string of an object: a role, or words.

@@ -222,7 +222,9 @@ func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]mem
 const maxAwaited = 1000
 
 // decide assembles; recalled messages are read from the primary store when it is known how many can find room.
-func (s *ContextBuilder) decide(ctx context.Context, p ContextParams, g gathered, h shrunk, r contextprofile.Resolved) (ContextResult, error) {
+func (s *ContextBuilder) decide(
+	ctx context.Context, p ContextParams, g gathered, h shrunk, r contextprofile.Resolved,
+) (ContextResult, error) {
 	out := ContextResult{
 		UserID:         p.Ref.UserID,
 		Policy:         r,

@@ -92,7 +92,9 @@ func (s *SummaryReader) parts(ctx context.Context, r periodReader, ids []string)
 
 // oldestParts reads the oldest part of each period, by the id that the period knows it by: a node, or a correction that stands.
 // Others are left out.
-func (s *SummaryReader) oldestParts(ctx context.Context, r periodReader, periods []memory.SummaryNode) (map[string]memory.SummaryNode, error) {
+func (s *SummaryReader) oldestParts(
+	ctx context.Context, r periodReader, periods []memory.SummaryNode,
+) (map[string]memory.SummaryNode, error) {
 	parts := make(map[string]memory.SummaryNode, len(periods))
 	var stored []string
 	for _, p := range periods {

@@ -133,7 +133,10 @@ func TestRepeats(t *testing.T) {
 	t.Run("the oldest parts of all periods are read at once", func(t *testing.T) {
 		s.reads = 0
 		found, err := New(Options{Store: s}).Summaries.oldestParts(t.Context(), periodReader{}, []memory.SummaryNode{
-			{Children: []string{"a", "other"}}, {Children: []string{"b"}}, {Children: []string{"gone"}}, {},
+			{Children: []string{"a", "other"}},
+			{Children: []string{"b"}},
+			{Children: []string{"gone"}},
+			{},
 			{Children: []string{"week"}, Model: memory.PersonModel},
 		})
 		if got := slices.Sorted(maps.Keys(found)); err != nil || !slices.Equal(got, []string{"a", "b"}) || s.reads != 1 {

@@ -129,6 +129,7 @@ type langmemTimes struct {
 }
 
 func (t langmemTimes) tool() time.Duration { return time.Duration(t.Tool * float64(time.Microsecond)) }
+
 func (t langmemTimes) store() time.Duration {
 	return time.Duration(t.Store * float64(time.Microsecond))
 }
@@ -149,8 +150,8 @@ func startLangMem(ctx context.Context, o options, facts, queries []string) (*lan
 	if err != nil {
 		return nil, fmt.Errorf("make a virtual environment with LangMem: %w", err)
 	}
-	l := &langmem{cmd: exec.CommandContext(ctx, strings.TrimSpace(string(python)), o.langmem+"/search.py", //nolint:gosec // as the script printed it
-		database, strconv.Itoa(langmemDimension), strconv.Itoa(len(facts)), texts, vectors)}
+	args := []string{o.langmem + "/search.py", database, strconv.Itoa(langmemDimension), strconv.Itoa(len(facts)), texts, vectors}
+	l := &langmem{cmd: exec.CommandContext(ctx, strings.TrimSpace(string(python)), args...)} //nolint:gosec // as the script printed it
 	l.cmd.Stderr = os.Stderr
 	out, err := l.cmd.StdoutPipe()
 	if err != nil {

@@ -47,15 +47,8 @@ func (r *reading) calls(l extract.Line, name string) string {
 		return true
 	}
 	for _, line := range r.task.Lines {
-		if line.Role == memory.RoleUser && r.task.SpeakerOf(line) == speaker {
-			for i, p := range introductions {
-				owner := [...]string{"my ", "mi "}[i]
-				for _, m := range p.FindAllStringSubmatch(line.Text, -1) {
-					if m[2] == name && !note(owner+strings.ToLower(m[1])) {
-						return ""
-					}
-				}
-			}
+		if line.Role == memory.RoleUser && r.task.SpeakerOf(line) == speaker && !eachIntroduction(line.Text, name, note) {
+			return ""
 		}
 		if line.Alias == l.Alias {
 			break
@@ -68,4 +61,18 @@ func (r *reading) calls(l extract.Line, name string) string {
 		}
 	}
 	return out
+}
+
+// eachIntroduction calls note with what the text says somebody of that name is to its speaker, such as "my sister", until note returns
+// false; it reports whether note never did.
+func eachIntroduction(text, name string, note func(called string) bool) bool {
+	for i, p := range introductions {
+		owner := [...]string{"my ", "mi "}[i]
+		for _, m := range p.FindAllStringSubmatch(text, -1) {
+			if m[2] == name && !note(owner+strings.ToLower(m[1])) {
+				return false
+			}
+		}
+	}
+	return true
 }
