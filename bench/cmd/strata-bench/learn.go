@@ -20,7 +20,7 @@ import (
 
 const (
 	visibleRounds = 50
-	visibleBar    = 250 * time.Millisecond
+	visibleBar    = 120 * time.Millisecond
 	talkMessages  = 100
 	quiet         = 3 * time.Second // without a model call: nothing more will come
 )
