@@ -24,7 +24,8 @@ type Facts interface {
 	// An unknown job changed none.
 	FactsOfJob(ctx context.Context, ref JobRef) ([]string, error)
 	// ApplyFacts must, in one write, store every change with its revision, forget what is to be, delete the earlier
-	// revisions of DropEarlier, keep what is quarantined, make the job final as applied without its answer, and raise the user's fact revision by one. Further:
+	// revisions of DropEarlier, keep what is quarantined, make the job final as applied without its answer, and raise the user's
+	// fact revision by one. Further:
 	//   - It must refuse with CONTENTION, and change nothing, when the revision is not Base any more, or when a changed fact
 	//     is stored with a lower revision than the one before Fact.Revision.
 	//   - Applying a job that is final must change nothing and return the revision.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/bench/internal/measure"
 )
 
 const (
@@ -123,13 +124,24 @@ func crashVerify(ctx context.Context, binary, data string, l *ledger, cycle int)
 	return errors.Join(l.resend(ctx, s, cycle), s.kill())
 }
 
-// resend sends what the writers of a cycle got no answer to.
+// resend sends what the writers of a cycle got no answer to, until it is acknowledged, for a minute each: what the server cannot do yet
+// can be repeated.
 func (l *ledger) resend(ctx context.Context, c memoryv1.MemoryServiceClient, cycle int) error {
 	for i := range crashWriters {
 		w := l.writer(cycle, i)
-		r, err := c.Record(ctx, w.request(w.next))
+		var r *memoryv1.RecordResponse
+		trying, cancel := context.WithTimeout(ctx, time.Minute)
+		err := measure.Until(trying, "send again", func(ctx context.Context) (bool, error) {
+			var err error
+			r, err = c.Record(ctx, w.request(w.next))
+			if code := status.Code(err); code == codes.Unavailable || code == codes.Aborted {
+				return false, nil
+			}
+			return err == nil, err
+		})
+		cancel()
 		if err != nil {
-			return fmt.Errorf("send again: %w", err)
+			return err
 		}
 		l.resent++
 		if r.GetReplayed() {
