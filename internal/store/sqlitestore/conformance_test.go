@@ -58,7 +58,7 @@ func scans(step string) bool {
 		!strings.HasPrefix(step, "SCAN quarantine_counts") &&
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_pending") &&
 		!strings.HasPrefix(step, "SCAN sessions USING COVERING INDEX sessions_look_at") &&
-		!strings.HasPrefix(step, "SCAN jobs USING COVERING INDEX slots_live") &&
+		!strings.HasPrefix(step, "SCAN slots USING COVERING INDEX slots_live") &&
 		!strings.HasPrefix(step, "SCAN erasures USING INDEX erasures_pending") &&
 		!strings.HasPrefix(step, "SCAN users USING INDEX users_vectors_feed") &&
 		step != "SCAN sessions" &&
