@@ -9,7 +9,9 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -46,9 +48,31 @@ func guarded(t *testing.T, clients tls.ClientAuthType, admits func(r *http.Reque
 	}))
 	server.TLS = &tls.Config{ClientAuth: clients, MinVersion: tls.VersionTLS12}
 	server.Config.ErrorLog = nil
+	server.Listener = lingering{server.Listener}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server
+}
+
+// lingering is a listener whose connections are read until the client hangs up, a second at most, before they are closed: closing one
+// with unread bytes resets it, and the client may lose the alert that says why TLS did not let it in.
+type lingering struct{ net.Listener }
+
+func (l lingering) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return lingeringConn{conn.(*net.TCPConn)}, nil
+}
+
+type lingeringConn struct{ *net.TCPConn }
+
+func (c lingeringConn) Close() error {
+	if c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(time.Second)) == nil {
+		_, _ = io.Copy(io.Discard, c.TCPConn)
+	}
+	return c.TCPConn.Close()
 }
 
 func writePEM(t *testing.T, name, kind string, der []byte) string {
