@@ -419,7 +419,7 @@ func (m *matrix) release() {
 type told struct {
 	deletionCell
 	requests []*memoryv1.RecordRequest
-	factID   string         // of the fact that is deleted
+	factIDs  []string       // of the facts that are deleted
 	file     string         // of the user before, where it is imported again
 	isBrief  bool           // the document that is to expire soon does
 	job      *memoryv1.Job  // that deletes the rest; nil where a fact was deleted
@@ -729,7 +729,7 @@ func (m *matrix) run(t *testing.T) {
 		m.tell(t, c)
 		m.bring(t, c)
 		if c.what == theFact {
-			c.factID = m.factOf(t, c)
+			c.factIDs = m.factsOf(t, c)
 		}
 	})
 	switch m.door {
@@ -783,17 +783,25 @@ func (m *matrix) run(t *testing.T) {
 	m.bytes(t, all)
 }
 
-// factOf is the fact that says the word; a person states it where it was not learnt.
-func (m *matrix) factOf(t *testing.T, c *told) string {
+// factsOf returns the ids of the user's facts with the word, past ones too. Where none was learnt yet, a person writes one; what is learnt
+// just before that is past by then, and what is learnt after it says nothing new.
+func (m *matrix) factsOf(t *testing.T, c *told) []string {
 	t.Helper()
-	r := must(m.first().facts().ListFacts(m.first().ctx, &memoryv1.ListFactsRequest{UserId: c.user(), IncludePast: true}))(t)
-	for _, f := range r.GetFacts() {
-		if strings.Contains(f.GetText(), c.word()) {
-			return f.GetFactId()
+	facts := m.first().facts()
+	listed := func() (ids []string) {
+		r := must(facts.ListFacts(m.first().ctx, &memoryv1.ListFactsRequest{UserId: c.user(), IncludePast: true}))(t)
+		for _, f := range r.GetFacts() {
+			if strings.Contains(f.GetText(), c.word()) {
+				ids = append(ids, f.GetFactId())
+			}
 		}
+		return ids
 	}
-	made := must(m.first().facts().CreateFact(m.first().ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: c.user(), Text: "Likes " + c.word()}}))(t)
-	return made.GetFact().GetFactId()
+	if ids := listed(); len(ids) > 0 {
+		return ids
+	}
+	must(facts.CreateFact(m.first().ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: c.user(), Text: "Likes " + c.word()}}))(t)
+	return listed()
 }
 
 // open opens the door.
@@ -1140,7 +1148,9 @@ func (m *matrix) delete(t *testing.T, c *told) {
 		c.job = must(h.summaries().DeleteSummary(h.ctx, &memoryv1.DeleteSummaryRequest{UserId: c.user(), SessionId: "s"}))(t).GetJob()
 		return
 	case theFact:
-		must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: c.factID}))(t)
+		for _, id := range c.factIDs {
+			must(h.facts().DeleteFact(h.ctx, &memoryv1.DeleteFactRequest{UserId: c.user(), FactId: id}))(t)
+		}
 		return
 	case theDocument:
 		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{
