@@ -76,44 +76,40 @@ type factsRun struct {
 
 func (f factsRun) stub() string { return fmt.Sprintf("stub-%d", f.dimension) }
 
-// run embeds the facts by one server and asks a second one, whose memory has nothing of that.
 func (f factsRun) run(ctx context.Context) error {
 	model := llmtest.New(llmtest.Options{Dimension: f.dimension})
 	defer model.Close()
-	s, err := start(ctx, f.binary, f.data, "--embedding-base-url", model.URL())
+	s, err := f.serve(ctx, model)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(reembed(ctx, s, model, f.stub()), s.stop()); err != nil {
-		return err
-	}
-	if s, err = start(ctx, f.binary, f.data, "--embedding-base-url", model.URL(), "--embedding-model", f.stub()); err != nil {
 		return err
 	}
 	return errors.Join(f.search(ctx, s), f.buildContexts(ctx, s), s.stop())
 }
 
+// serve embeds the facts by one server and returns a second one, whose memory has nothing of that.
+func (f factsRun) serve(ctx context.Context, model *llmtest.Server) (*running, error) {
+	s, err := start(ctx, f.binary, f.data, "--embedding-base-url", model.URL())
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(reembed(ctx, s, model, f.stub()), s.stop()); err != nil {
+		return nil, err
+	}
+	return start(ctx, f.binary, f.data, "--embedding-base-url", model.URL(), "--embedding-model", f.stub())
+}
+
 // search measures SearchFacts, and the server's memory beside one with nothing in it.
 func (f factsRun) search(ctx context.Context, s *running) error {
-	c := memoryv1.NewFactServiceClient(s.conn)
 	var handler measure.Samples
 	for i, q := range f.shape.Queries(warmCalls + f.calls) {
 		if i == warmCalls {
 			handler = nil
 		}
-		var trailer metadata.MD
-		r, err := c.SearchFacts(ctx, &memoryv1.SearchFactsRequest{UserId: figureUser, Query: q}, grpc.Trailer(&trailer))
-		if err != nil {
-			return fmt.Errorf("search facts: %w", err)
-		}
-		if len(r.GetHits()) == 0 || len(r.GetDegraded()) > 0 {
-			return fmt.Errorf("the search found %d facts and lacked %v", len(r.GetHits()), r.GetDegraded())
-		}
-		took, err := handlerTime(trailer)
+		found, err := timedSearch(ctx, s, &memoryv1.SearchFactsRequest{UserId: figureUser, Query: q})
 		if err != nil {
 			return err
 		}
-		handler = append(handler, took)
+		handler = append(handler, found.handler)
 	}
 	rss, err := s.ResidentBytes()
 	if err != nil {
@@ -127,6 +123,28 @@ func (f factsRun) search(ctx context.Context, s *running) error {
 	f.report.AtMost(name+"handler p50", handler.P50(), measure.Scale(barSearchFactsP50, measure.Slowness(dots)))
 	f.report.Add(name+"memory above idle", fmt.Sprintf("%d MiB", (rss-f.idle)>>20), "≤ 150 MiB", rss-f.idle <= barSearchFactsMemory)
 	return nil
+}
+
+// search is a SearchFacts that found something, and nothing was left out.
+type search struct {
+	hits            int
+	client, handler time.Duration
+}
+
+// timedSearch searches facts once.
+func timedSearch(ctx context.Context, s *running, req *memoryv1.SearchFactsRequest) (search, error) {
+	var trailer metadata.MD
+	begin := time.Now()
+	r, err := memoryv1.NewFactServiceClient(s.conn).SearchFacts(ctx, req, grpc.Trailer(&trailer))
+	out := search{hits: len(r.GetHits()), client: time.Since(begin)}
+	if err != nil {
+		return out, fmt.Errorf("search facts: %w", err)
+	}
+	if out.hits == 0 || len(r.GetDegraded()) > 0 {
+		return out, fmt.Errorf("the search found %d facts and lacked %v", out.hits, r.GetDegraded())
+	}
+	out.handler, err = handlerTime(trailer)
+	return out, err
 }
 
 // seedFacts writes facts into the file through the store, as the server would.

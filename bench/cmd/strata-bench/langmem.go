@@ -14,9 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
-
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/internal/llm/llmtest"
@@ -46,14 +43,8 @@ func langmemFigure(ctx context.Context, o options) (err error) {
 	model := llmtest.New(llmtest.Options{Dimension: langmemDimension})
 	defer model.Close()
 	f := factsRun{options: o, data: data, shape: shape, dimension: langmemDimension}
-	s, err := start(ctx, o.binary, data, "--embedding-base-url", model.URL())
+	s, err := f.serve(ctx, model)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(reembed(ctx, s, model, f.stub()), s.stop()); err != nil {
-		return err
-	}
-	if s, err = start(ctx, o.binary, data, "--embedding-base-url", model.URL(), "--embedding-model", f.stub()); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
@@ -70,11 +61,14 @@ func compareWithLangMem(ctx context.Context, o options, s *running, other *langm
 	for i := 0; i < len(queries); i += langmemTurn {
 		turn := queries[i:min(i+langmemTurn, len(queries))]
 		for _, q := range turn {
-			client, inHandler, err := timedSearch(ctx, s, q)
+			found, err := timedSearch(ctx, s, &memoryv1.SearchFactsRequest{UserId: figureUser, Query: q, PageSize: langmemHits})
 			if err != nil {
 				return err
 			}
-			ours, handler = append(ours, client), append(handler, inHandler)
+			if found.hits != langmemHits {
+				return fmt.Errorf("the search found %d facts of %d", found.hits, langmemHits)
+			}
+			ours, handler = append(ours, found.client), append(handler, found.handler)
 		}
 		for j := range turn {
 			t, err := other.search(i + j)
@@ -95,23 +89,6 @@ func compareWithLangMem(ctx context.Context, o options, s *running, other *langm
 		"disturbs least: %s and %s, %.3g ×", times(store, .5), measure.Millis(tool.Quantile(.1)), measure.Millis(ours.Quantile(.1)), times(tool, .1))
 	o.report.AtLeast("LangMem's search of the same facts, p50: × SearchFacts at the client", times(tool, .5), barLangMem, "")
 	return nil
-}
-
-// timedSearch searches facts once and returns how long it took at the client and in the handler.
-func timedSearch(ctx context.Context, s *running, query string) (client, handler time.Duration, err error) {
-	var trailer metadata.MD
-	req := &memoryv1.SearchFactsRequest{UserId: figureUser, Query: query, PageSize: langmemHits}
-	begin := time.Now()
-	r, err := memoryv1.NewFactServiceClient(s.conn).SearchFacts(ctx, req, grpc.Trailer(&trailer))
-	client = time.Since(begin)
-	if err != nil {
-		return 0, 0, fmt.Errorf("search facts: %w", err)
-	}
-	if len(r.GetHits()) != langmemHits || len(r.GetDegraded()) > 0 {
-		return 0, 0, fmt.Errorf("the search found %d facts and lacked %v", len(r.GetHits()), r.GetDegraded())
-	}
-	handler, err = handlerTime(trailer)
-	return client, handler, err
 }
 
 // langmem is a Python with LangMem, filled and waiting for queries.
