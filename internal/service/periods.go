@@ -90,30 +90,23 @@ func (s *SummaryReader) parts(ctx context.Context, r periodReader, ids []string)
 	return append(out, nodes...), nil
 }
 
-// oldestParts reads the oldest part of each period, by the id that the period knows it by: a node, or a correction that stands.
-// Others are left out.
+// oldestParts reads the oldest part of each period as parts does, by its id.
 func (s *SummaryReader) oldestParts(
 	ctx context.Context, r periodReader, periods []memory.SummaryNode,
 ) (map[string]memory.SummaryNode, error) {
-	parts := make(map[string]memory.SummaryNode, len(periods))
-	var stored []string
+	var ids []string
 	for _, p := range periods {
-		if len(p.Children) == 0 || p.Model == memory.PersonModel { // what a person wrote is no repetition
-			continue
-		}
-		id := p.Children[0]
-		if n, ok := r.marks.Correction(id); ok {
-			parts[id] = n
-		} else {
-			stored = append(stored, id)
+		if len(p.Children) > 0 && p.Model != memory.PersonModel { // what a person wrote is no repetition
+			ids = append(ids, p.Children[0])
 		}
 	}
-	nodes, err := s.store.Nodes(ctx, r.user, stored)
+	parts, err := s.parts(ctx, r, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read the oldest parts of periods: %w", err)
+		return nil, err
 	}
-	for _, n := range nodes {
-		parts[n.ID] = n
+	oldest := make(map[string]memory.SummaryNode, len(parts))
+	for _, n := range parts {
+		oldest[n.ID] = n
 	}
-	return parts, nil
+	return oldest, nil
 }
