@@ -249,10 +249,10 @@ func (l *pendingFacts) holders(t *traits) []*traits {
 // replacing are the facts that hold and of which what is said replaces the one or is replaced by it, whichever was said last.
 func (l *pendingFacts) replacing(t *traits) []*traits {
 	// Words cost more to compare than times, and most of what is said replaces nothing.
-	mayReplace := sync.OnceValue(func() bool { return mayReplace(clauseOf(t.fact)) })
+	saysChange := sync.OnceValue(func() bool { return mayReplace(plainQuotes.Replace(clauseOf(t.fact))) })
 	match := func(o *traits) bool {
 		return o.fact.ID != t.fact.ID && o.subject == t.subject && o.fact.IsCurrent() &&
-			(later(t.fact, o.fact) && mayReplace() && Replaces(t.fact, o.fact) || later(o.fact, t.fact) && Replaces(o.fact, t.fact))
+			(later(t.fact, o.fact) && saysChange() && Replaces(t.fact, o.fact) || later(o.fact, t.fact) && Replaces(o.fact, t.fact))
 	}
 	var out []*traits
 	for _, o := range l.now(l.Facts.sharing(t), match) {

@@ -49,9 +49,8 @@ func replaces(newer, older string) bool {
 	return namesReplaced(newer, older) || otherValue(newer, older) || movesValue(newer, older) || doneAtOtherTime(newer, older)
 }
 
-// mayReplace reports whether a clause says that something changed, so that it replaces what it is about.
+// mayReplace reports whether a clause with plain quotes says that something changed, so that it replaces what it is about.
 func mayReplace(clause string) bool {
-	clause = plainQuotes.Replace(clause)
 	return MarksChange(clause) && Asserts(clause) && !Adds(clause)
 }
 
