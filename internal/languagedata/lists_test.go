@@ -36,7 +36,7 @@ var table = []row{
 	{"clauses/introductions", [6]int{14, 6, 0, 0, 0, 0}, "only English and Spanish introductions are known"},
 	{"clauses/known-kin", [6]int{11, 0, 0, 0, 0, 0}, "it is how English is put into the third person"},
 	{"clauses/past-forms", [6]int{93, 0, 0, 0, 0, 0}, "it is how English is put into the third person"},
-	{"clauses/modals", [6]int{9, 0, 0, 0, 0, 0}, "it is how English is put into the third person"},
+	{"clauses/modals", [6]int{10, 0, 0, 0, 0, 0}, "it is how English is put into the third person"},
 	{"clauses/bare-ed", [6]int{11, 0, 0, 0, 0, 0}, "it is how English is put into the third person"},
 	{"clauses/third-forms", [6]int{38, 234, 0, 0, 0, 0}, "it is how English and Spanish is put into the third person"},
 	{"clauses/starts", [6]int{0, 13, 0, 0, 0, 0}, "it is how Spanish is put into the third person"},

@@ -20,6 +20,7 @@ func TestWhatPeopleSayOfThemselvesIsLearnt(t *testing.T) {
 		{"これからはリズと呼んでください", "リズと呼ばれたい。"},
 		{"请叫我小王", "希望被叫做小王。"},
 		{"I can't eat gluten", "Cannot eat gluten."},
+		{"I cannot eat shellfish", "Cannot eat shellfish."},
 		{"안녕! 나는 지수야. I work at Samsung as a backend engineer", "Works at Samsung."},
 		{"안녕하세요, I'm Kim Minsu. 나 이제 Kakao 다녀", "Name is Kim Minsu."},
 		{"안녕하세요, I'm Kim Minsu. 나 이제 Kakao 다녀", "이제 Kakao 다닌다."},
