@@ -15,6 +15,7 @@ type Clock struct {
 	running int
 	since   time.Time // when the first of those that run began
 	total   time.Duration
+	longest time.Duration // of the waits that ended
 }
 
 type key struct{}
@@ -32,9 +33,9 @@ func Begin(ctx context.Context) (end func()) {
 	if !ok {
 		return idle
 	}
-	c.begin()
+	began := c.begin()
 	return sync.OnceFunc(func() {
-		c.end()
+		c.end(began)
 		idle()
 	})
 }
@@ -63,19 +64,23 @@ func Idle(ctx context.Context) (end func()) {
 	return sync.OnceFunc(i.IdleEnds)
 }
 
-func (c *Clock) begin() {
+func (c *Clock) begin() (now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now = time.Now()
 	if c.running++; c.running == 1 {
-		c.since = time.Now()
+		c.since = now
 	}
+	return now
 }
 
-func (c *Clock) end() {
+func (c *Clock) end(began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := time.Now()
+	c.longest = max(c.longest, now.Sub(began))
 	if c.running--; c.running == 0 {
-		c.total += time.Since(c.since)
+		c.total += now.Sub(c.since)
 	}
 }
 
@@ -87,4 +92,12 @@ func (c *Clock) Waited() time.Duration {
 		return c.total + time.Since(c.since)
 	}
 	return c.total
+}
+
+// Longest is how long the longest of the waits that ended was by itself: with no work of its own and all other waits beside it, a
+// call takes as long.
+func (c *Clock) Longest() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.longest
 }

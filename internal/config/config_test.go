@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,7 +182,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a hash embedder that is too wide", "embedding-model: builtin:hash-9999\n", nil, []string{"from 16 to 4096"}},
 		{"a dimension that the built-in embedder does not have", "embedding-dimension: 8\n", nil, []string{"has a dimension of its own"}},
 		{"a reranker without a model", "rerank-base-url: http://localhost:1/v1\n", nil, []string{"rerank-base-url (s.yaml:1)", "set rerank-model"}},
-		{"a reranker without an endpoint", "rerank-model: m\n", nil, []string{"rerank-model (s.yaml:1)", "set rerank-base-url"}},
+		{"a reranker without an endpoint", "rerank-model: m\n", nil, []string{"rerank-model (s.yaml:1)", "it does nothing without rerank-base-url"}},
 		{"a reranker that is no address", "rerank-base-url: localhost:1\nrerank-model: m\n", nil, []string{"rerank-base-url (s.yaml:1)", "http://"}},
 		{"a key of no reranker", "rerank-api-key: canary\n", nil, []string{"it does nothing without rerank-base-url"}},
 		{"a form of no reranker", "rerank-api: tei\n", nil, []string{"it does nothing without rerank-base-url"}},
@@ -343,6 +344,40 @@ func TestStoresThatMakeNoSenseTogetherAreRefusedWithTheReason(t *testing.T) {
 			t.Errorf("%s: got %v, want it to say %q", c.env, err, c.says)
 		}
 	}
+}
+
+func TestEverySettingOfABackendIsRefusedWithoutItsAddress(t *testing.T) {
+	// other has a value that is allowed and not the default, for settings where "x" is neither.
+	other := map[string]string{
+		"elasticsearch-content": "false", "elasticsearch-shards": "4", "milvus-index": "HNSW", "milvus-partitions": "16",
+		"milvus-tls": "true", "rerank-api": "tei", "rerank-candidates": "20", "rerank-deadline": "1s",
+	}
+	for prefix, address := range map[string]string{
+		"mongodb-": "mongodb-uri", "milvus-": "milvus-address", "elasticsearch-": "elasticsearch-url", "rerank-": "rerank-base-url",
+	} {
+		for _, s := range Settings() {
+			if !strings.HasPrefix(s.Name, prefix) || s.Name == address {
+				continue
+			}
+			value, ok := other[s.Name]
+			if !ok {
+				value = "x"
+			}
+			_, err := Load(Sources{Environ: []string{s.Env + "=" + value}, ReadFile: fileOf("key")})
+			want := s.Name + " (env " + s.Env + "): it does nothing without " + address + ": set that too, or leave this out"
+			if err == nil || !slices.Contains(strings.Split(err.Error(), "\n"), want) {
+				t.Errorf("%s=%s: got %v, want %s", s.Name, value, err, want)
+			}
+		}
+	}
+	_, err := Load(Sources{Environ: []string{"STRATA_VIEW_DEADLINE=1s"}})
+	if err == nil || !strings.Contains(err.Error(), "it does nothing without milvus-address or elasticsearch-url") {
+		t.Errorf("a deadline of no view: got %v", err)
+	}
+}
+
+func TestASettingOfABackendAtItsDefaultNeedsNoAddress(t *testing.T) {
+	load(t, Sources{Environ: []string{"STRATA_ELASTICSEARCH_SHARDS=1", "STRATA_MILVUS_PARTITIONS=64", "STRATA_VIEW_DEADLINE=300ms"}})
 }
 
 func TestInsecureOpensTheDoor(t *testing.T) {

@@ -37,22 +37,11 @@ func (c Config) checkReranker(fs *faults) {
 	within(fs, "rerank-candidates", c.RerankCandidates, 2, 200)
 	within(fs, "rerank-deadline", c.RerankDeadline, time.Millisecond, 10*time.Second)
 	checkURL(fs, "rerank-base-url", c.RerankBaseURL)
-	switch {
-	case c.RerankBaseURL != "" && c.RerankModel == "":
+	if c.RerankBaseURL != "" && c.RerankModel == "" {
 		fs.add(
 			"rerank-base-url",
 			"no model is to be asked there: set rerank-model, such as rerank-v3.5, or leave rerank-base-url empty for no reranker",
 		)
-	case c.RerankBaseURL == "" && c.RerankModel != "":
-		fs.add(
-			"rerank-model",
-			"no endpoint is named for %q: set rerank-base-url, such as https://api.cohere.com/v2, or leave rerank-model empty for no reranker",
-			c.RerankModel,
-		)
-	}
-	if c.RerankBaseURL == "" {
-		needs(fs, "rerank-api-key", c.RerankAPIKey.Reveal(), "", "rerank-base-url")
-		needs(fs, "rerank-api", c.RerankAPI, "cohere", "rerank-base-url")
 	}
 }
 

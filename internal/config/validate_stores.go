@@ -2,8 +2,8 @@ package config
 
 import (
 	"net"
+	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,12 +13,16 @@ import (
 // DefaultData is the data file where nothing names another.
 const DefaultData = "strata.db"
 
-// checkStores finds combinations of stores that make no sense: two truths, and settings of a store that is not named.
+// checkStores finds combinations of stores that make no sense: two truths, and settings of a backend that is not named.
 func (c Config) checkStores(fs *faults) {
+	c.checkBackends(fs)
 	c.checkTruth(fs)
 	c.checkMilvus(fs)
 	c.checkElasticsearch(fs)
 	within(fs, "view-deadline", c.ViewDeadline, time.Millisecond, 10*time.Second)
+	if c.MilvusAddress == "" && c.ElasticsearchURL == "" && c.ViewDeadline != Default().ViewDeadline {
+		fs.add("view-deadline", "%s", uselessWithout("milvus-address or elasticsearch-url"))
+	}
 }
 
 func (c Config) checkTruth(fs *faults) {
@@ -34,37 +38,24 @@ func (c Config) checkTruth(fs *faults) {
 	case uri != "" && !strings.HasPrefix(uri, "mongodb://") && !strings.HasPrefix(uri, "mongodb+srv://"):
 		fs.add("mongodb-uri", "it is not a connection string: write it with mongodb:// or mongodb+srv://, such as mongodb://127.0.0.1:27017")
 	}
-	if uri == "" {
-		needs(fs, "mongodb-database", c.MongoDBDatabase, "strata", "mongodb-uri")
-	}
 	matches(fs, "mongodb-database", c.MongoDBDatabase, `^[A-Za-z0-9_-]{1,38}$`, "1 to 38 letters, digits, dashes and underscores")
 }
 
 func (c Config) checkMilvus(fs *faults) {
 	matches(fs, "milvus-prefix", c.MilvusPrefix, `^[A-Za-z][A-Za-z0-9_]{0,31}$`, "1 to 32 letters, digits and underscores, a letter first")
+	within(fs, "milvus-partitions", c.MilvusPartitions, 1, 1024)
 	if c.MilvusAddress == "" {
-		needs(fs, "milvus-prefix", c.MilvusPrefix, "strata", "milvus-address")
-		needs(fs, "milvus-username", c.MilvusUsername, "", "milvus-address")
-		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-address")
-		needs(fs, "milvus-token", c.MilvusToken.Reveal(), "", "milvus-address")
-		needs(fs, "milvus-database", c.MilvusDatabase, "", "milvus-address")
-		needs(fs, "milvus-partitions", strconv.Itoa(c.MilvusPartitions), "64", "milvus-address")
-		if c.MilvusTLS {
-			fs.add("milvus-tls", "it does nothing without milvus-address: set that too, or leave this out")
-		}
-	} else if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
+		return
+	}
+	if _, _, err := net.SplitHostPort(c.MilvusAddress); err != nil {
 		fs.add("milvus-address", "%q is not an address: write host:port, such as 127.0.0.1:19530", c.MilvusAddress)
 	}
-	within(fs, "milvus-partitions", c.MilvusPartitions, 1, 1024)
 	c.checkMilvusIndex(fs)
 	c.checkMilvusCredentials(fs)
 	c.checkMilvusTLS(fs)
 }
 
 func (c Config) checkMilvusIndex(fs *faults) {
-	if c.MilvusAddress == "" {
-		needs(fs, "milvus-index", c.MilvusIndex, milvusindex.Flat, "milvus-address")
-	}
 	built, err := milvusindex.Default(c.MilvusIndex).WithBuild(c.MilvusIndexParams)
 	if err != nil {
 		fs.add("milvus-index-params", "%v", err)
@@ -88,8 +79,8 @@ func (c Config) VectorIndex() milvusindex.Index {
 }
 
 func (c Config) checkMilvusCredentials(fs *faults) {
-	if c.MilvusUsername == "" && c.MilvusAddress != "" {
-		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "", "milvus-username")
+	if c.MilvusUsername == "" {
+		needs(fs, "milvus-password", c.MilvusPassword.Reveal(), "milvus-username")
 	}
 	if c.MilvusToken.IsSet() && c.MilvusUsername != "" {
 		fs.add("milvus-token", "milvus-username is set too, and one of them is used: leave the other out")
@@ -119,17 +110,13 @@ func (c Config) checkElasticsearch(fs *faults) {
 	)
 	within(fs, "elasticsearch-shards", c.ElasticsearchShards, 1, 1024)
 	if c.ElasticsearchURL == "" {
-		needs(fs, "elasticsearch-prefix", c.ElasticsearchPrefix, "strata", "elasticsearch-url")
-		needs(fs, "elasticsearch-username", c.ElasticsearchUsername, "", "elasticsearch-url")
-		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-url")
-		needs(fs, "elasticsearch-api-key", c.ElasticsearchAPIKey.Reveal(), "", "elasticsearch-url")
 		return
 	}
 	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL)
 	c.checkElasticsearchTLS(fs)
 	c.checkAnalyzers(fs)
 	if c.ElasticsearchUsername == "" {
-		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "", "elasticsearch-username")
+		needs(fs, "elasticsearch-password", c.ElasticsearchPassword.Reveal(), "elasticsearch-username")
 	}
 	if c.ElasticsearchAPIKey.IsSet() && c.ElasticsearchUsername != "" {
 		fs.add("elasticsearch-api-key", "elasticsearch-username is set too, and one of them is used: leave the other out")
@@ -150,10 +137,10 @@ type clientFiles struct{ prefix, ca, cert, key, serverName string }
 
 // need adds a fault for each that is set, since what turns TLS on is not.
 func (f clientFiles) need(fs *faults, other string) {
-	needs(fs, f.prefix+"-ca", f.ca, "", other)
-	needs(fs, f.prefix+"-cert", f.cert, "", other)
-	needs(fs, f.prefix+"-key", f.key, "", other)
-	needs(fs, f.prefix+"-server-name", f.serverName, "", other)
+	needs(fs, f.prefix+"-ca", f.ca, other)
+	needs(fs, f.prefix+"-cert", f.cert, other)
+	needs(fs, f.prefix+"-key", f.key, other)
+	needs(fs, f.prefix+"-server-name", f.serverName, other)
 }
 
 // checkPair adds a fault for a certificate without its key, and for a key without its certificate.
@@ -173,11 +160,45 @@ func (c Config) checkAnalyzers(fs *faults) {
 	}
 }
 
-// needs adds a fault when a setting is not as it is by default, though what it belongs to is not set.
-func needs(fs *faults, key, value, byDefault, other string) {
-	if value != byDefault {
-		fs.add(key, "it does nothing without %s: set that too, or leave this out", other)
+// backend is a server that may be configured. Its settings share a prefix, and its address turns it on.
+type backend struct {
+	prefix, addressKey string
+	configured         bool
+}
+
+func (c Config) backends() []backend {
+	return []backend{
+		{"mongodb-", "mongodb-uri", c.MongoDBURI.IsSet()},
+		{"milvus-", "milvus-address", c.MilvusAddress != ""},
+		{"elasticsearch-", "elasticsearch-url", c.ElasticsearchURL != ""},
+		{"rerank-", "rerank-base-url", c.RerankBaseURL != ""},
 	}
+}
+
+// checkBackends adds a fault for each setting of a backend that is not as it is by default, though the backend's address is not set.
+func (c Config) checkBackends(fs *faults) {
+	given, byDefault := reflect.ValueOf(c), reflect.ValueOf(Default())
+	for _, b := range c.backends() {
+		for _, s := range Settings() {
+			if b.configured || !strings.HasPrefix(s.Name, b.prefix) {
+				continue
+			}
+			if !reflect.DeepEqual(given.Field(s.index).Interface(), byDefault.Field(s.index).Interface()) {
+				fs.add(s.Name, "%s", uselessWithout(b.addressKey))
+			}
+		}
+	}
+}
+
+// needs adds a fault when a setting has a value, though what it belongs to is not set.
+func needs(fs *faults, key, value, other string) {
+	if value != "" {
+		fs.add(key, "%s", uselessWithout(other))
+	}
+}
+
+func uselessWithout(other string) string {
+	return "it does nothing without " + other + ": set that too, or leave this out"
 }
 
 func matches(fs *faults, key, value, pattern, rule string) {

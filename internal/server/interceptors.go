@@ -26,6 +26,9 @@ const HandlerTimeTrailer = "strata-handler-us"
 // MongoDB, Milvus, Elasticsearch or an embedder; waits side by side count once.
 const WaitingTimeTrailer = "strata-waiting-us"
 
+// LongestWaitTrailer is the trailer that says how many microseconds the longest single request to one of those servers took.
+const LongestWaitTrailer = "strata-longest-wait-us"
+
 // withDeadline caps how long a call may take; a shorter deadline of the client wins.
 func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -74,7 +77,9 @@ func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 		watched, clock := backendlatency.Watch(ctx)
 		reply, err := contained(watched, req, next)
 		took := time.Since(start)
-		trailer := metadata.Pairs(HandlerTimeTrailer, micros(took), WaitingTimeTrailer, micros(clock.Waited()))
+		trailer := metadata.Pairs(
+			HandlerTimeTrailer, micros(took), WaitingTimeTrailer, micros(clock.Waited()), LongestWaitTrailer, micros(clock.Longest()),
+		)
 		if e := grpc.SetTrailer(ctx, trailer); e != nil {
 			log.DebugContext(ctx, "trailer not sent", "error", e)
 		}

@@ -476,10 +476,12 @@ func (s *ContextBuilder) contextFacts(
 	kept := s.profiles.RetentionOf("")
 	ask := recall.FactQuestion{FactQuery: rank.FactQuery{
 		Categories: r.Facts.Categories, MinSignificance: r.Facts.MinSignificance,
-		Omits: func(f *memory.Fact) bool { return kept.HasFaded(*f, p.AsOf) },
-		AsOf:  p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
+		AsOf: p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
 		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,
 	}}
+	if kept.Unused > 0 {
+		ask.Omits = func(f *memory.Fact) bool { return kept.HasFaded(*f, p.AsOf) }
+	}
 	if longTerm {
 		ask.QueryVector, ask.Related, ask.Terms = in.Vector, true, text.Terms(query)
 	}

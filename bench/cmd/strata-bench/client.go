@@ -140,14 +140,17 @@ func timedContext(
 	return r, t, err
 }
 
-func handlerTime(trailer metadata.MD) (time.Duration, error) {
-	values := trailer.Get(handlerTrailer)
+func handlerTime(trailer metadata.MD) (time.Duration, error) { return timeIn(trailer, handlerTrailer) }
+
+// timeIn reads a trailer of microseconds.
+func timeIn(trailer metadata.MD, name string) (time.Duration, error) {
+	values := trailer.Get(name)
 	if len(values) != 1 {
-		return 0, fmt.Errorf("the reply has no trailer %s", handlerTrailer)
+		return 0, fmt.Errorf("the reply has no trailer %s", name)
 	}
 	us, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("trailer %s: %w", handlerTrailer, err)
+		return 0, fmt.Errorf("trailer %s: %w", name, err)
 	}
 	return time.Duration(us) * time.Microsecond, nil
 }

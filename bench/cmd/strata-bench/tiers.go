@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,11 +23,13 @@ import (
 const (
 	barOwnP50      = 1500 * time.Microsecond
 	fedWithin      = 5 * time.Minute
-	waitingTrailer = "strata-waiting-us" // how much of a handler's time other servers took
+	waitingTrailer = "strata-waiting-us"      // how much of a handler's time other servers took
+	longestTrailer = "strata-longest-wait-us" // the longest single request of it
+	barBesideWait  = 1.7
 )
 
 // tiersFigure measures BuildContext on W for a user with 10,000 facts over the three servers: what is left of its time
-// without what they and the embedder take on the critical path.
+// without what they and the embedder take on the critical path, and all of it beside the slowest single request to one of them.
 func tiersFigure(ctx context.Context, o options) (err error) {
 	b, err := backendtest.NewBackends()
 	if err != nil {
@@ -99,16 +100,18 @@ func waitFed(ctx context.Context, primary store.ChangeFeed) error {
 
 func askTiers(ctx context.Context, o options, s *running, shape testconversations.Shape) error {
 	least := leastScore
-	var handler, waiting, own measure.Samples
+	var handler, waiting, own, slowest measure.Samples
+	var ratios []float64
 	for i, q := range shape.Queries(warmCalls + o.calls) {
 		req := contextRequest(shape, q)
 		req.Overrides.MinFactScore = &least
-		h, w, err := timesOf(ctx, s, req)
+		took, err := timesOf(ctx, s, req)
 		if err != nil {
 			return err
 		}
 		if i >= warmCalls {
-			handler, waiting, own = append(handler, h), append(waiting, w), append(own, h-w)
+			handler, waiting, own = append(handler, took.handler), append(waiting, took.waiting), append(own, took.handler-took.waiting)
+			slowest, ratios = append(slowest, took.slowest), append(ratios, took.besideSlowest())
 		}
 	}
 	o.report.Note(
@@ -125,26 +128,40 @@ func askTiers(ctx context.Context, o options, s *running, shape testconversation
 		own.P50(),
 		measure.Scale(barOwnP50, measure.Slowness(o.baseline())),
 	)
+	o.report.Note("   handler p50 %s, the slowest single request of the same question p50 %s",
+		measure.Millis(handler.P50()), measure.Millis(slowest.P50()))
+	o.report.NoMore("the handler beside the slowest request of its question, median of the ratios", measure.Median(ratios), barBesideWait, " x")
 	return nil
 }
 
-// timesOf is a call's time in the handler, and how much of it other servers took. A context that lacks a tier does not count.
-func timesOf(ctx context.Context, s *running, req *memoryv1.BuildContextRequest) (handler, waiting time.Duration, err error) {
+// contextTimes are where a call's time went.
+type contextTimes struct {
+	handler time.Duration
+	waiting time.Duration // of it, for other servers
+	slowest time.Duration // of these, the longest single request
+}
+
+// besideSlowest is how many times as long as its slowest request the whole call took.
+func (t contextTimes) besideSlowest() float64 {
+	return float64(t.handler) / float64(max(t.slowest, time.Microsecond))
+}
+
+// timesOf returns where a call's time went. A context that lacks a tier does not count.
+func timesOf(ctx context.Context, s *running, req *memoryv1.BuildContextRequest) (took contextTimes, err error) {
 	var trailer metadata.MD
 	r, err := s.BuildContext(ctx, req, grpc.Trailer(&trailer))
 	if err != nil {
-		return 0, 0, fmt.Errorf("build context: %w", err)
+		return took, fmt.Errorf("build context: %w", err)
 	}
 	if len(r.GetDegraded()) > 0 {
-		return 0, 0, fmt.Errorf("a context lacks a tier: %v", r.GetDegraded())
+		return took, fmt.Errorf("a context lacks a tier: %v", r.GetDegraded())
 	}
-	if handler, err = handlerTime(trailer); err != nil {
-		return 0, 0, err
+	if took.handler, err = handlerTime(trailer); err != nil {
+		return took, err
 	}
-	values := trailer.Get(waitingTrailer)
-	if len(values) != 1 {
-		return 0, 0, fmt.Errorf("the reply has no trailer %s", waitingTrailer)
+	if took.waiting, err = timeIn(trailer, waitingTrailer); err != nil {
+		return took, err
 	}
-	us, err := strconv.ParseInt(values[0], 10, 64)
-	return handler, time.Duration(us) * time.Microsecond, err
+	took.slowest, err = timeIn(trailer, longestTrailer)
+	return took, err
 }

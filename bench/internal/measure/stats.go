@@ -29,6 +29,14 @@ func (s Samples) P50() time.Duration { return s.Quantile(0.50) }
 // P99 is the 99th percentile.
 func (s Samples) P99() time.Duration { return s.Quantile(0.99) }
 
+// Median is the smallest of the values that at least half of them do not exceed; 0 without values.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(values))[(len(values)-1)/2]
+}
+
 // IdleDotProducts is what DotProducts measured on an idle machine of the reference kind: 2.4 ms.
 const IdleDotProducts = 2400 * time.Microsecond
 

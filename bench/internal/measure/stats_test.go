@@ -41,3 +41,14 @@ func TestSlowness(t *testing.T) {
 		}
 	})
 }
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 2, 3}, 2}} {
+		if got := measure.Median(c.values); got != c.want {
+			t.Errorf("the median of %v: got %v, want %v", c.values, got, c.want)
+		}
+	}
+}

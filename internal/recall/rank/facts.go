@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"runtime"
 	"slices"
@@ -41,8 +42,9 @@ const none = -1
 
 // traits are what decides whether a fact may be a hit, and whether it is of the core.
 type traits struct {
-	born     int64 // ValidFrom, in nanoseconds since 1970
-	session  int32 // that it was first said in
+	born     int64  // ValidFrom, in nanoseconds since 1970
+	id       uint64 // what its id begins with: see idStart
+	session  int32  // that it was first said in
 	category uint8
 	weight   uint8 // its significance; pinned for a pinned one
 	open     bool  // alive and current
@@ -162,7 +164,7 @@ const pinned = 255
 
 func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
-		born: f.ValidFrom.UnixNano(), session: x.session(learntIn(f)), category: uint8(f.Category),
+		born: f.ValidFrom.UnixNano(), id: idStart(f.ID), session: x.session(learntIn(f)), category: uint8(f.Category),
 		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
 		core: promptinjection.IsEssential(f.Text),
 	}
@@ -170,6 +172,21 @@ func (x *FactIndex) traitsOf(f memory.Fact) traits {
 		t.weight = pinned
 	}
 	return t
+}
+
+// idStart is the first eight bytes of an id as a number, so that a lower one is of an id that sorts before.
+func idStart(id string) uint64 {
+	var start [8]byte
+	copy(start[:], id)
+	return binary.BigEndian.Uint64(start[:])
+}
+
+// compareIDs orders by id. Most ids differ in their start, so that the facts, which lie far apart, are not read.
+func (x *FactIndex) compareIDs(a, b int32) int {
+	if p, q := x.traits[a].id, x.traits[b].id; p != q {
+		return cmp.Compare(p, q)
+	}
+	return cmp.Compare(x.facts[a].ID, x.facts[b].ID)
 }
 
 // session is the number of a session that a fact was first said in.
@@ -400,52 +417,49 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
-	admits := x.filter(q)
-	found := map[int32][]RetrieverScore{}
-	x.addLexical(q, admits, s, found)
+	x.admit(q, s)
+	x.addLexical(q, s)
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	if dense {
-		near := x.nearest(q, admits, s)
-		addDense(near, found)
+		near := x.nearest(q, s)
+		s.addRanked(byVector, near)
 		sources = x.sources(near)
 	}
-	x.addMatched(q, admits, found)
-	inTimes := x.addTimes(q, admits, found)
-	var passed []factCandidate
-	for n := range found {
-		if dense && s.shares[n] == 0 && x.cosine(n, s) <= q.Unrelated && !matched(found[n]) && !inTimes[n] {
+	x.addMatched(q, s)
+	x.addTimes(q, s)
+	passed := make([]factCandidate, 0, len(s.found)+q.Core+q.Wishes+q.Fill)
+	for i := range s.found {
+		f := &s.found[i]
+		inTime := f.ranks[byTime] > 0
+		if dense && s.shares[f.n] == 0 && x.cosine(f.n, s) <= q.Unrelated && f.ranks[byView] == 0 && !inTime {
 			continue
 		}
-		relevance := x.relevance(&q, n, s, dense)
-		if inTimes[n] {
+		relevance := x.relevance(&q, f.n, s, dense)
+		if inTime {
 			relevance = 1 - (1-relevance)/2
 		}
-		if c := x.score(q, n, relevance); c.relevance > 0 && c.score >= q.MinScore {
+		if c := x.score(&q, f.n, relevance); c.relevance > 0 && c.score >= q.MinScore {
 			passed = append(passed, c)
-			s.passed[n] = true
+			s.passed[f.n] = true
 		}
 	}
 	slices.SortFunc(passed, x.compare)
-	core, fill := x.unasked(q, admits, s.passed)
+	core, fill := x.unasked(&q, s)
 	if q.Limit > 0 {
 		core = core[:min(len(core), max(q.Limit/2, q.Limit-len(passed)))]
 		passed = passed[:min(len(passed), q.Limit-len(core))]
 		fill = fill[:min(len(fill), q.Limit-len(core)-len(passed))]
 	}
 	for _, n := range core {
-		passed = append(passed, x.scoreAs(FactCore, q, n, x.relevance(&q, n, s, dense)))
+		passed = append(passed, x.scoreAs(FactCore, &q, n, x.relevance(&q, n, s, dense)))
 	}
 	for _, n := range fill {
-		passed = append(passed, x.scoreAs(FactFill, q, n, x.relevance(&q, n, s, dense)))
+		passed = append(passed, x.scoreAs(FactFill, &q, n, x.relevance(&q, n, s, dense)))
 	}
-	s.clear(found)
+	hits = x.hits(passed, s)
+	s.clear()
 	x.scratch.Put(s)
-	return x.hits(passed, found), sources
-}
-
-// matched reports whether a full-text view found the fact.
-func matched(retrievers []RetrieverScore) bool {
-	return slices.ContainsFunc(retrievers, func(a RetrieverScore) bool { return a.Name == RetrieverElasticsearch })
+	return hits, sources
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
@@ -456,7 +470,7 @@ type factCandidate struct {
 }
 
 // hits returns candidates with their facts and their rank and score in each retriever.
-func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]RetrieverScore) []FactHit {
+func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
 	hits := make([]FactHit, len(candidates))
 	for i, c := range candidates {
 		hits[i] = FactHit{
@@ -466,7 +480,7 @@ func (x *FactIndex) hits(candidates []factCandidate, found map[int32][]Retriever
 			Relevance:    c.relevance,
 			Significance: c.significance,
 			Recency:      c.recency,
-			Retrievers:   found[c.n],
+			Retrievers:   s.retrievers(c.n),
 		}
 	}
 	return hits
@@ -489,19 +503,19 @@ func (x *FactIndex) compareCore(a, b int32) int {
 	case s.born != t.born:
 		return cmp.Compare(t.born, s.born)
 	}
-	return cmp.Compare(x.facts[a].ID, x.facts[b].ID)
+	return x.compareIDs(a, b)
 }
 
 // unasked returns the facts that are hits without having been found, the best first: those of the core and after them
 // wishes, and those that fill.
-func (x *FactIndex) unasked(q FactQuery, admits factFilter, passed []bool) (core, fill []int32) {
+func (x *FactIndex) unasked(q *FactQuery, s *factScratch) (core, fill []int32) {
 	wishes := make([]int32, 0, q.Wishes+1)
 	core, fill = make([]int32, 0, q.Core+q.Wishes+1), make([]int32, 0, q.Fill+1)
 	var left []int32 // of the core
 	for i := range x.traits {
 		t := &x.traits[i]
 		switch {
-		case passed[i] || !admits.fact(x, int32(i)):
+		case s.passed[i] || !s.admitted[i]:
 		case t.wish && t.weight != pinned && q.Wishes > 0:
 			wishes = x.keepBest(wishes, int32(i), q.Wishes)
 		case t.weight == pinned || t.core && int(t.weight) >= q.CoreSignificance:
@@ -556,30 +570,90 @@ func (f factFilter) fact(x *FactIndex, n int32) bool {
 		(f.ids == nil || f.ids(x.facts[n].ID)) && (f.omits == nil || !f.omits(&x.facts[n]))
 }
 
-// factScratch is what one search works in, by fact number. Between searches all but cosines is zero.
+// admit finds out which facts may be hits, each once for all retrievers.
+func (x *FactIndex) admit(q FactQuery, s *factScratch) {
+	admits := x.filter(q)
+	for n := range x.facts {
+		s.admitted[n] = admits.fact(x, int32(n))
+	}
+}
+
+// The retrievers of facts, in the order in which a hit names them.
+const (
+	byWords = iota
+	byVector
+	byView
+	byTime
+	factRetrievers // how many there are
+)
+
+// foundFact is a fact that retrievers found, with its rank in each, from 1, and its score there; rank 0 where one did not find it.
+type foundFact struct {
+	n      int32
+	ranks  [factRetrievers]int32
+	scores [factRetrievers]float64
+}
+
+// factScratch is what one search works in, by fact number. Between searches all but cosines, exact and admitted is zero.
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
 	query          steppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
+	exact          []float32 // of the cosines those that were reckoned in full; 0 for the others
+	admitted       []bool    // whether a fact may be a hit
 	passed         []bool
+	found          []foundFact
+	places         []int32 // of a fact in found, from 1; 0 for one that was not found
 }
 
 func (s *factScratch) grow(facts int) {
 	if len(s.scores) < facts {
 		room := facts * 9 / 8
-		s.scores, s.shares, s.cosines, s.passed = make([]float64, room), make([]float64, room), make([]float32, room), make([]bool, room)
+		s.scores, s.shares, s.cosines, s.exact = make([]float64, room), make([]float64, room), make([]float32, room), make([]float32, room)
+		s.admitted, s.passed, s.places = make([]bool, room), make([]bool, room), make([]int32, room)
 	}
 }
 
-func (s *factScratch) clear(found map[int32][]RetrieverScore) {
-	for n := range found {
-		s.passed[n] = false
+func (s *factScratch) clear() {
+	for _, f := range s.found {
+		s.passed[f.n], s.places[f.n] = false, 0
 	}
 	for _, n := range s.touched {
 		s.scores[n], s.shares[n] = 0, 0
 	}
-	s.touched = s.touched[:0]
+	s.found, s.touched = s.found[:0], s.touched[:0]
+}
+
+// add notes that a retriever found a fact.
+func (s *factScratch) add(retriever int, n int32, at int, score float64) {
+	if s.places[n] == 0 {
+		s.found = append(s.found, foundFact{n: n})
+		s.places[n] = int32(len(s.found))
+	}
+	f := &s.found[s.places[n]-1]
+	f.ranks[retriever], f.scores[retriever] = int32(at), score
+}
+
+// addRanked notes what a retriever found, the best first.
+func (s *factScratch) addRanked(retriever int, best []scoredFact) {
+	for i, f := range best {
+		s.add(retriever, f.n, i+1, f.score)
+	}
+}
+
+// retrievers are those that found the fact.
+func (s *factScratch) retrievers(n int32) (out []RetrieverScore) {
+	if s.places[n] == 0 {
+		return nil
+	}
+	f := &s.found[s.places[n]-1]
+	for i, name := range [factRetrievers]string{RetrieverLexical, RetrieverDense, RetrieverElasticsearch, RetrieverTime} {
+		if f.ranks[i] > 0 {
+			out = append(out, RetrieverScore{Name: name, Rank: int(f.ranks[i]), Score: f.scores[i]})
+		}
+	}
+	return out
 }
 
 // scoredFact is what a retriever thinks of a fact.
@@ -594,12 +668,16 @@ type factRetriever struct {
 	best []scoredFact
 }
 
+func (x *FactIndex) newRetriever() factRetriever {
+	return factRetriever{x, make([]scoredFact, 0, min(x.size, factCandidates))}
+}
+
 // worse orders by score, equal ones by id.
 func (a *factRetriever) worse(p, q scoredFact) bool {
 	if p.score != q.score {
 		return p.score < q.score
 	}
-	return a.x.facts[p.n].ID > a.x.facts[q.n].ID
+	return a.x.compareIDs(p.n, q.n) > 0
 }
 
 // hopeless reports whether a score cannot be among the best any more.
@@ -650,17 +728,15 @@ func (a *factRetriever) compare(p, q scoredFact) int {
 	return 0
 }
 
-// addTo takes the retriever's best as candidates.
-func (a *factRetriever) addTo(found map[int32][]RetrieverScore, name string) {
+// sorted returns the retriever's best, the best first.
+func (a *factRetriever) sorted() []scoredFact {
 	slices.SortFunc(a.best, a.compare)
-	for i, s := range a.best {
-		found[s.n] = append(found[s.n], RetrieverScore{Name: name, Rank: i + 1, Score: s.score})
-	}
+	return a.best
 }
 
 // addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
 // each fact matches.
-func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, found map[int32][]RetrieverScore) {
+func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
@@ -676,52 +752,48 @@ func (x *FactIndex) addLexical(q FactQuery, admits factFilter, s *factScratch, f
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
-	a := factRetriever{x: x}
+	a := x.newRetriever()
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if !a.hopeless(s.scores[n]) && admits.fact(x, n) {
+		if s.admitted[n] && !a.hopeless(s.scores[n]) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
-	a.addTo(found, RetrieverLexical)
-}
-
-// addDense ranks by the cosine with the query's vector.
-func addDense(near []scoredFact, found map[int32][]RetrieverScore) {
-	for i, f := range near {
-		found[f.n] = append(found[f.n], RetrieverScore{Name: RetrieverDense, Rank: i + 1, Score: f.score})
-	}
+	s.addRanked(byWords, a.sorted())
 }
 
 // nearest returns the facts with the highest cosines, the best first. What a first pass over the upper halves of all numbers leaves
 // behind cannot be among them.
-func (x *FactIndex) nearest(q FactQuery, admits factFilter, s *factScratch) []scoredFact {
+func (x *FactIndex) nearest(q FactQuery, s *factScratch) []scoredFact {
 	clear(s.cosines[:len(x.facts)])
+	clear(s.exact[:len(x.facts)])
 	s.query = steppedQuery{}
 	if len(q.Vector) == x.vectors.dim {
 		s.query = factQuery(q.Vector)
 		x.compareVectors(&s.query, s.cosines)
 	}
 	x.addSimilar(q.Similar, s.cosines)
-	least := x.leastNear(admits, s)
-	a := factRetriever{x: x}
+	least := x.leastNear(s)
+	a := x.newRetriever()
 	for n, c := range s.cosines[:len(x.facts)] {
-		if !admits.fact(x, int32(n)) || float64(c)+x.slack(int32(n), s) < least {
+		if !s.admitted[n] {
+			continue
+		}
+		if most := float64(c) + x.slack(int32(n), s); most < least || a.hopeless(most) {
 			continue
 		}
 		if c := x.cosine(int32(n), s); c > 0 && !a.hopeless(c) {
 			a.offer(scoredFact{int32(n), c})
 		}
 	}
-	slices.SortFunc(a.best, a.compare)
-	return a.best
+	return a.sorted()
 }
 
 // leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do.
-func (x *FactIndex) leastNear(admits factFilter, s *factScratch) float64 {
+func (x *FactIndex) leastNear(s *factScratch) float64 {
 	var counts [cosineSteps]int
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && admits.fact(x, int32(n)) {
+		if c > 0 && s.admitted[n] {
 			counts[min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)]++
 		}
 	}
@@ -746,10 +818,14 @@ func (x *FactIndex) slack(n int32, s *factScratch) float64 {
 
 // cosine is that of a fact after nearest ran: of its vector here, else what the view responded, else 0.
 func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
-	if row := x.rows[n]; row != none && s.query.steps != nil {
-		return float64(x.vectors.cosine(&s.query, row))
+	row := x.rows[n]
+	if row == none || s.query.steps == nil {
+		return float64(s.cosines[n])
 	}
-	return float64(s.cosines[n])
+	if s.exact[n] == 0 {
+		s.exact[n] = x.vectors.cosine(&s.query, row)
+	}
+	return float64(s.exact[n])
 }
 
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.
@@ -762,37 +838,34 @@ func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 }
 
 // addMatched takes what a full-text view found as candidates.
-func (x *FactIndex) addMatched(q FactQuery, admits factFilter, found map[int32][]RetrieverScore) {
+func (x *FactIndex) addMatched(q FactQuery, s *factScratch) {
 	for i, m := range q.Matched {
-		if n, ok := x.numbers[m.ID]; ok && admits.fact(x, n) {
-			found[n] = append(found[n], RetrieverScore{Name: RetrieverElasticsearch, Rank: i + 1, Score: m.Score})
+		if n, ok := x.numbers[m.ID]; ok && s.admitted[n] {
+			s.add(byView, n, i+1, m.Score)
 		}
 	}
 }
 
 // addTimes takes the facts that began to hold in a time that the query names as candidates, the latest first.
-func (x *FactIndex) addTimes(q FactQuery, admits factFilter, found map[int32][]RetrieverScore) map[int32]bool {
+func (x *FactIndex) addTimes(q FactQuery, s *factScratch) {
 	if len(q.Times) == 0 {
-		return nil
+		return
 	}
 	times := namedTimes(q.Times)
 	var in []int32
 	for n := range x.facts {
 		began := x.facts[n].ValidFrom.UnixMilli()
 		fits := func(t namedTime) bool { return t.share(began) > 0 && t.share(began) != shareSoon }
-		if admits.fact(x, int32(n)) && slices.ContainsFunc(times, fits) {
+		if s.admitted[n] && slices.ContainsFunc(times, fits) {
 			in = append(in, int32(n))
 		}
 	}
 	slices.SortFunc(in, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(x.traits[b].born, x.traits[a].born), cmp.Compare(x.facts[a].ID, x.facts[b].ID))
+		return cmp.Or(cmp.Compare(x.traits[b].born, x.traits[a].born), x.compareIDs(a, b))
 	})
-	out := make(map[int32]bool, len(in))
 	for i, n := range in[:min(len(in), factCandidates)] {
-		out[n] = true
-		found[n] = append(found[n], RetrieverScore{Name: RetrieverTime, Rank: i + 1, Score: 1})
+		s.add(byTime, n, i+1, 1)
 	}
-	return out
 }
 
 // minShare is for how many vectors another goroutine is worth its start.
@@ -855,7 +928,7 @@ func withWords(share, cosine float64) float64 {
 	return max(share, min(wordsGain*(share+cosine)/2, 1))
 }
 
-func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate {
+func (x *FactIndex) score(q *FactQuery, n int32, relevance float64) factCandidate {
 	f := &x.facts[n]
 	c := factCandidate{n: n, relevance: relevance, significance: float64(f.Significance) / 10, recency: recency(f, q.AsOf, q.Formula.HalfLife)}
 	if relevance == 0 && q.Formula.Relevance > 0 {
@@ -866,7 +939,7 @@ func (x *FactIndex) score(q FactQuery, n int32, relevance float64) factCandidate
 }
 
 // scoreAs is the score of a fact that was not found.
-func (x *FactIndex) scoreAs(use FactUse, q FactQuery, n int32, relevance float64) factCandidate {
+func (x *FactIndex) scoreAs(use FactUse, q *FactQuery, n int32, relevance float64) factCandidate {
 	c := x.score(q, n, relevance)
 	c.use = use
 	return c

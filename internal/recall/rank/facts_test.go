@@ -284,6 +284,30 @@ func TestFacts(t *testing.T) {
 	})
 }
 
+// Of more equal facts than a retriever hands on, those with the lowest ids are found, however long their ids are the same.
+func TestOfEqualFactsTheLowestIDsAreFound(t *testing.T) {
+	const n, handed = 260, 200
+	for _, start := range []string{"", "f", "0197f0a2", "0197f0a2-0000-7000", "기억"} {
+		for _, vector := range [][]float32{nil, {1, 0}} {
+			x, ids := rank.NewFactIndex(), []string{start}
+			for i := range n - 1 {
+				ids = append(ids, start+strings.Repeat("x", i%9)+string(rune(i)))
+			}
+			for _, i := range rand.New(rand.NewPCG(uint64(len(start)), 1)).Perm(n) {
+				x.Put(fact(ids[i], "Drinks green tea", 5, "", 0))
+				if vector != nil {
+					x.SetVector(ids[i], vector)
+				}
+			}
+			slices.Sort(ids)
+			hits := x.Search(rank.FactQuery{Terms: text.Terms("tea"), Vector: vector, AsOf: factDay, Formula: plain})
+			if got := factIDs(hits); !slices.Equal(got, ids[:handed]) {
+				t.Errorf("ids that begin with %q: got %q, want %q", start, got, ids[:handed])
+			}
+		}
+	}
+}
+
 // Equal facts give equal hits, in whatever order they came.
 func TestFactsHaveNoHistory(t *testing.T) {
 	words := []string{"tea", "cat", "bakery", "morning", "Seoul", "guitar", "rain", "allergy"}

@@ -112,7 +112,8 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 		s := &factScratch{}
 		s.grow(len(x.facts))
 		ask := FactQuery{Vector: query, Categories: []memory.Category{1}}
-		got := x.nearest(ask, x.filter(ask), s)
+		x.admit(ask, s)
+		got := x.nearest(ask, s)
 		if len(got) != len(want) {
 			t.Fatalf("seed %d: %d facts, want %d", seed, len(got), len(want))
 		}
