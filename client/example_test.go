@@ -27,6 +27,7 @@ func serve() (address string, stop func()) {
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = filepath.Join(folder, "strata.db"), "127.0.0.1:0", ""
+	cfg.RequestTimeout, cfg.EmbeddingDeadline = 2*time.Minute, 10*time.Second // a slow machine shows the same
 	server, err := app.New(context.Background(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "example"})
 	if err != nil {
 		log.Fatal(err)
@@ -63,7 +64,7 @@ func Example() {
 	}
 	next, err := memory.Memory.BuildContext(ctx, &memoryv1.BuildContextRequest{
 		UserId: "ada", SessionId: "friday", Query: "a vegan restaurant where I live?",
-		Fresh: &memoryv1.Freshness{Timeout: durationpb.New(5 * time.Second)},
+		Fresh: &memoryv1.Freshness{Timeout: durationpb.New(20 * time.Second)},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -31,7 +31,7 @@ func TestRecallIsWhatMemoryKnowsBesideTheMessagesThatTheAgentHolds(t *testing.T)
 	}
 	learnt := &memoryv1.WaitForWatermarkRequest{
 		UserId: "ada", SessionId: "monday",
-		Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(10 * time.Second),
+		Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED}, Timeout: durationpb.New(20 * time.Second),
 	}
 	if _, err := c.Work.WaitForWatermark(t.Context(), learnt); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func learnt(t *testing.T, c *client.Client, user, session string) {
 	t.Helper()
 	_, err := c.Work.WaitForWatermark(t.Context(), &memoryv1.WaitForWatermarkRequest{
 		UserId: user, SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
-		Timeout: durationpb.New(10 * time.Second),
+		Timeout: durationpb.New(20 * time.Second),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ func told(t *testing.T, c *client.Client, user, words string) {
 	}
 	_, err := c.Work.WaitForWatermark(t.Context(), &memoryv1.WaitForWatermarkRequest{
 		UserId: user, SessionId: "earlier", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
-		Timeout: durationpb.New(10 * time.Second),
+		Timeout: durationpb.New(20 * time.Second),
 	})
 	if err != nil {
 		t.Fatal(err)

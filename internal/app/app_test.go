@@ -70,7 +70,9 @@ func startWith(t testing.TB, data string, o app.Options, change func(*config.Con
 	t.Helper()
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = data, "127.0.0.1:0", ""
-	cfg.RequestTimeout = 5 * time.Minute // a slow machine fails no test that is not about deadlines
+	// A slow machine fails no test that is not about deadlines: the longest that the settings take.
+	cfg.RequestTimeout = 5 * time.Minute
+	cfg.EmbeddingDeadline, cfg.ViewDeadline, cfg.RerankDeadline = 10*time.Second, 10*time.Second, 10*time.Second
 	for name, p := range cfg.Profiles {
 		p.Summaries.Idle = 0 // nor has it a session summarised in the midst of a test because time went by
 		cfg.Profiles[name] = p

@@ -639,7 +639,7 @@ func TestBadEmbedders(t *testing.T) {
 				c.EmbeddingBaseURL, c.EmbeddingModel, c.MetricsListen = server.URL(), "scripted", "127.0.0.1:0"
 				c.EmbeddingTimeout, c.EmbeddingDeadline = 2*time.Second, 300*time.Millisecond
 				if strings.ContainsAny(row.says, "0123456789") { // what the endpoint sends must be seen, however slow the machine is
-					c.EmbeddingTimeout, c.EmbeddingDeadline = 4*time.Second, 4*time.Second
+					c.EmbeddingTimeout, c.EmbeddingDeadline = 10*time.Second, 10*time.Second
 				}
 				halfMatches := c.Profiles[config.BuiltinProfile]
 				halfMatches.Facts.MinScore = .3

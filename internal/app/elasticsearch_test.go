@@ -83,7 +83,7 @@ func TestWhatIsErasedIsFoundByNoQueryOfElasticsearch(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	h := startWith(t, t.TempDir()+"/strata.db", app.Options{Sweep: 200 * time.Millisecond, LateWrites: time.Second}, func(c *config.Config) {
+	h := startWith(t, t.TempDir()+"/strata.db", app.Options{Sweep: 200 * time.Millisecond, LateWrites: 3 * time.Second}, func(c *config.Config) {
 		c.ElasticsearchURL, c.ElasticsearchPrefix = address, corner.Name
 	})
 	h.record(t, "trip", user("1", "My name is Marguerite and I live in Ouagadougou."), assistant("2", "Ouagadougou is warm in May."))

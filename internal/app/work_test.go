@@ -54,8 +54,10 @@ func TestWork(t *testing.T) {
 		}
 	})
 	t.Run("a wait is answered within the server's and the client's deadline", func(t *testing.T) {
-		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.RequestTimeout = time.Second })
-		h.record(t, "s", user("", "I live in Rome."))
+		h := start(t)
+		h.record(t, "s", user("", "I live in Rome.")) // by a server that gives it all the time it takes
+		h.stop()
+		h = startOn(t, h.data, func(c *config.Config) { c.RequestTimeout = time.Second })
 		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", MinSeq: 9, Timeout: durationpb.New(time.Hour)}
 		for _, deadline := range []time.Duration{time.Minute, 500 * time.Millisecond} {
 			r := inTime(h.ctx, t, deadline, func(ctx context.Context) (*memoryv1.WaitForWatermarkResponse, error) {

@@ -58,7 +58,7 @@ func TestAProxyBreaksOpenAndNewConnectionsUntilItHeals(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if err := say(c, 5*time.Second); err != nil {
+			if err := say(c, time.Minute); err != nil {
 				t.Fatalf("without a fault: %v", err)
 			}
 			if err := p.Break(fault); err != nil {
@@ -84,7 +84,7 @@ func TestAProxyBreaksOpenAndNewConnectionsUntilItHeals(t *testing.T) {
 				t.Fatalf("after it healed: %v", err)
 			}
 			defer healed.Close()
-			if err := say(healed, 5*time.Second); err != nil {
+			if err := say(healed, time.Minute); err != nil {
 				t.Errorf("after it healed: %v", err)
 			}
 		})

@@ -24,6 +24,7 @@ import (
 // served runs do while a server serves what the configuration names.
 func served(t *testing.T, cfg config.Config, do func(server string)) {
 	t.Helper()
+	patient(&cfg)
 	cfg.Listen, cfg.MetricsListen = "127.0.0.1:0", "127.0.0.1:0"
 	err := withServer(t.Context(), cfg, func(_ context.Context, a *app.App) error {
 		do(a.Addr())
@@ -32,6 +33,11 @@ func served(t *testing.T, cfg config.Config, do func(server string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// patient has a slow machine fail no test: no call ends, and no reply lacks anything, because a deadline passed.
+func patient(cfg *config.Config) {
+	cfg.RequestTimeout, cfg.EmbeddingDeadline = 2*time.Minute, 10*time.Second
 }
 
 // must runs a command that has to succeed, and returns what it prints.

@@ -36,8 +36,7 @@ type demoCmd struct {
 const (
 	demoRecent  = 2
 	demoTrigger = 6
-	demoWait    = 8 * time.Second  // for what is built in
-	demoPatient = 90 * time.Second // for a model
+	demoPatient = 90 * time.Second // for background work: a model, or a machine that does other work
 )
 
 // config is the server of the demo: a file in the directory, the defaults, and the models of the command line.
@@ -50,12 +49,12 @@ func (c *demoCmd) config(dir string, env Env) (config.Config, error) {
 	p := cfg.Profiles[config.BuiltinProfile]
 	p.RecentN, p.Summaries.TriggerMessages, p.Summaries.KeepMessages = demoRecent, demoTrigger, demoRecent
 	cfg.Profiles[config.BuiltinProfile] = p
+	cfg.RequestTimeout = 2 * demoPatient
 	if c.BaseURL == "" {
 		return cfg, nil
 	}
 	key, _ := env.getenv("STRATA_CHAT_API_KEY")
 	cfg.ChatBaseURL, cfg.ChatAPIKey, cfg.SummaryModel, cfg.ExtractionModel = c.BaseURL, secret.New(key), c.Model, c.Model
-	cfg.RequestTimeout = 2 * demoPatient
 	if c.EmbeddingModel != "" {
 		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey, cfg.EmbeddingModel = c.BaseURL, secret.New(key), c.EmbeddingModel
 	}
@@ -73,10 +72,7 @@ func (c *demoCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	d := &demo{run: r, palette: r.palette(), budget: c.Budget, patience: demoWait, known: map[string]bool{}}
-	if c.Model != "" {
-		d.patience = demoPatient
-	}
+	d := &demo{run: r, palette: r.palette(), budget: c.Budget, known: map[string]bool{}}
 	return d.play(cfg, c.Model)
 }
 
@@ -98,10 +94,9 @@ func withServer(ctx context.Context, cfg config.Config, f func(ctx context.Conte
 type demo struct {
 	*run
 	palette
-	server   *client.Client
-	budget   int64
-	patience time.Duration
-	known    map[string]bool // facts that were shown
+	server *client.Client
+	budget int64
+	known  map[string]bool // facts that were shown
 }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.env.Stdout, format, args...) }

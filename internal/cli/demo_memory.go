@@ -16,13 +16,13 @@ import (
 // await waits until the background work of a session has come to a message; 0 is the last one.
 func (d *demo) await(ctx context.Context, session string, seq int64, of ...memoryv1.Watermark) error {
 	reply, err := d.server.Work.WaitForWatermark(ctx, &memoryv1.WaitForWatermarkRequest{
-		UserId: demoUser, SessionId: session, MinSeq: seq, Of: of, Timeout: durationpb.New(d.patience),
+		UserId: demoUser, SessionId: session, MinSeq: seq, Of: of, Timeout: durationpb.New(demoPatient),
 	})
 	if err != nil {
 		return err
 	}
 	if !reply.GetReached() {
-		d.printf("  %s the background work is not done after %s; the demo goes on without\n", d.yellow("late"), d.patience)
+		d.printf("  %s the background work is not done after %s; the demo goes on without\n", d.yellow("late"), demoPatient)
 		return d.parked(ctx)
 	}
 	return nil
@@ -108,7 +108,7 @@ func (d *demo) week(ctx context.Context) (*memoryv1.Summary, error) {
 	req := &memoryv1.GetSummaryRequest{UserId: demoUser, Kind: memoryv1.SummaryKind_SUMMARY_KIND_WEEK, Name: fmt.Sprintf("%d-W%02d", year, no)}
 	tick := time.NewTicker(weekEvery)
 	defer tick.Stop()
-	enough := time.NewTimer(d.patience)
+	enough := time.NewTimer(demoPatient)
 	defer enough.Stop()
 	for {
 		reply, err := d.server.Summaries.GetSummary(ctx, req)

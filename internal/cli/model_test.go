@@ -97,7 +97,8 @@ func serveWith(t *testing.T, s *llmtest.Server) Env {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = filepath.Join(t.TempDir(), "s.db"), "127.0.0.1:0", "127.0.0.1:0"
-	cfg.ChatBaseURL, cfg.ExtractionModel, cfg.ChatTimeout = s.URL(), "big-model", 5*time.Second
+	cfg.ChatBaseURL, cfg.ExtractionModel, cfg.ChatTimeout = s.URL(), "big-model", time.Minute
+	patient(&cfg)
 	started, stopped := make(chan Env, 1), make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
@@ -142,7 +143,7 @@ func TestAParkedJobIsNamedWithTheCommandThatRetriesIt(t *testing.T) {
 		return out + errs
 	}
 	strata(0, "record", "ada lovelace", "s1", "I am vegan.")
-	waited := strata(1, "jobs", "wait", "ada lovelace", "s1", "--of", "extracted")
+	waited := strata(1, "jobs", "wait", "ada lovelace", "s1", "--of", "extracted", "--for", "1m", "--timeout", "2m")
 	retry := regexp.MustCompile(`strata jobs retry '(ada lovelace)' ([0-9a-f]{32})`)
 	if !retry.MatchString(waited) {
 		t.Errorf("the wait does not name the parked job: %s", waited)
@@ -159,7 +160,7 @@ func TestAParkedJobIsNamedWithTheCommandThatRetriesIt(t *testing.T) {
 	}
 	mended.Store(true)
 	strata(0, "jobs", "retry", found[1], found[2])
-	strata(0, "jobs", "wait", "ada lovelace", "s1", "--of", "extracted", "--for", "9s")
+	strata(0, "jobs", "wait", "ada lovelace", "s1", "--of", "extracted", "--for", "1m", "--timeout", "2m")
 	if facts := strata(0, "facts", "list", "ada lovelace"); !strings.Contains(facts, "Is vegan") {
 		t.Errorf("nothing was learnt: %s", facts)
 	}
@@ -171,7 +172,7 @@ func TestWhatAServerShowsHoldsNothingOfItsUsers(t *testing.T) {
 	env := serveWith(t, s)
 	for _, args := range [][]string{
 		{"record", "canary-user", "canary-session", "I am vegan. My word is canary-content."},
-		{"jobs", "wait", "canary-user", "canary-session", "--of", "extracted", "--for", "9s"},
+		{"jobs", "wait", "canary-user", "canary-session", "--of", "extracted", "--for", "1m", "--timeout", "2m"},
 		{"context", "canary-user", "canary-session", "-q", "canary-query"},
 		{"facts", "search", "canary-user", "canary-query"},
 	} {

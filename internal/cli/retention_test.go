@@ -21,7 +21,7 @@ func TestWhatIsDueIsListedAndErased(t *testing.T) {
 		must(t, Env{}, "record", "ada", "mixed", "today", "--server", server)
 		must(t, Env{}, "record", "bea", "taught", "I am allergic to walnuts", "--at", "2020-03-01T10:00:00Z", "--server", server)
 		must(t, Env{}, "record", "bea", "taught", "I like rain", "--at", "2020-03-01T10:01:00Z", "--server", server)
-		must(t, Env{}, "jobs", "wait", "bea", "taught", "--server", server)
+		must(t, Env{}, "jobs", "wait", "bea", "taught", "--for", "1m", "--timeout", "2m", "--server", server)
 		for _, id := range strings.Fields(must(t, Env{}, "facts", "search", "bea", "walnuts", "--limit", "1", "-o", "quiet", "--server", server)) {
 			must(t, Env{}, "facts", "pin", "bea", id, "--server", server)
 		}
@@ -80,7 +80,7 @@ func TestFactsAreKeptAsTheDefaultProfileOfTheirTenantSays(t *testing.T) {
 	served(t, cfg, func(server string) {
 		must(t, Env{}, "record", "ada", "s", "I am vegan.", "--at", "2020-03-01T10:00:00Z", "--server", server)
 		must(t, Env{}, "record", "ada", "s", "Noted.", "--role", "assistant", "--at", "2020-03-01T10:01:00Z", "--server", server)
-		must(t, Env{}, "jobs", "wait", "ada", "s", "--server", server)
+		must(t, Env{}, "jobs", "wait", "ada", "s", "--for", "1m", "--timeout", "2m", "--server", server)
 		if due := must(t, Env{}, "retention", "-o", "quiet", "--server", server); due != "" || listed(server) == "" {
 			t.Errorf("before the tenant has a profile, due is %q of %q", due, listed(server))
 		}

@@ -45,7 +45,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.MetricsListen = ts.MkAbs("strata.db"), "127.0.0.1:0", "127.0.0.1:0"
-	cfg.RequestTimeout = time.Minute
+	patient(&cfg)
 	for name, p := range cfg.Profiles {
 		p.Summaries.Idle = 0 // no session is summarised in the midst of a script because time went by
 		cfg.Profiles[name] = p
@@ -75,6 +75,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	select {
 	case a := <-addresses:
+		ts.Setenv("STRATA_TIMEOUT", "2m")
 		ts.Setenv("STRATA_SERVER", scheme+a[0])
 		ts.Setenv("STRATA_METRICS_LISTEN", a[1])
 		if a[2] != "" {

@@ -97,7 +97,7 @@ func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {
 			strata("record", user, session, strings.Repeat(text, 4), "--id", fmt.Sprintf("%s%d", strings.Repeat("message-", 25), i), "--name", name)
 		}
 		strata("record", user, session+"2", "I live in Rome.")
-		strata("jobs", "wait", user, session, "--for", "20s")
+		strata("jobs", "wait", user, session, "--for", "1m", "--timeout", "2m")
 		strata("users", "edit", user, "--timezone", "America/Argentina/Buenos_Aires", "--state", `{"notes/tone": "`+strings.Repeat("formal ", 50)+`"}`)
 		strata("sessions", "edit", user, session, "--title", strings.Repeat("제목", 40), "--metadata", `{"tags": ["`+strings.Repeat("label", 60)+`"]}`)
 		strata("summaries", "now", user, session)
