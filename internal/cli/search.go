@@ -90,7 +90,7 @@ func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesRespo
 			clock(m.GetCreateTime()),
 			speaker(m)+hiddenMark(h.GetHidden()),
 		)
-		fmt.Fprintf(w, "%s %s\n", p.bold(head), p.dim(fmt.Sprintf("(score %.2f)", h.GetScore())))
+		fmt.Fprintln(w, strings.TrimSpace(p.bold(head)+" "+p.dim(scoreText(h.GetScore()))))
 		fmt.Fprintln(w, "   "+strings.ReplaceAll(highlighted(p, h), "\n", "\n   "))
 		if c.Explain {
 			fmt.Fprintln(w, p.dim("   found by "+why(h.GetExplanation())))
@@ -101,6 +101,14 @@ func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesRespo
 	}
 	r.more(all.GetNextPageToken())
 	printDegraded(r.env.Stderr, all.GetDegraded())
+}
+
+// scoreText names a score; "" for none, which a hit without a word of the query has: such hits are in the order of their time.
+func scoreText(score float64) string {
+	if score == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(score %.2f)", score)
 }
 
 // highlighted is a hit's snippet with the words of the query coloured. Ranges count code points.

@@ -1507,7 +1507,8 @@ type MessageHit struct {
 	// The message, without its original.
 	Message *Message `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Its score; comparable within one reply only. With TRANSCRIPT how many different words of the query it has, counted by their terms: a
-	// word of Chinese, Japanese, Korean and Spanish may have several.
+	// word of Chinese, Japanese, Korean and Spanish may have several. 0 where phrases alone found it; such hits are in the order of their
+	// time, the latest first, behind those with words of the query.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// Its best passage; with phrases the one of the first phrase that stands in the message.
 	Snippet string `protobuf:"bytes,4,opt,name=snippet,proto3" json:"snippet,omitempty"`
@@ -1603,7 +1604,7 @@ func (x *MessageHit) GetHidden() bool {
 // SearchMessagesResponse is a page of hits.
 type SearchMessagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The hits, best first.
+	// The hits, best first; of equal scores the latest first.
 	Hits []*MessageHit `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
 	// Ask with it for the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`

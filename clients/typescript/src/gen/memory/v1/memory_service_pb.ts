@@ -898,7 +898,8 @@ export type MessageHit = Message<"memory.v1.MessageHit"> & {
 
   /**
    * Its score; comparable within one reply only. With TRANSCRIPT how many different words of the query it has, counted by their terms: a
-   * word of Chinese, Japanese, Korean and Spanish may have several.
+   * word of Chinese, Japanese, Korean and Spanish may have several. 0 where phrases alone found it; such hits are in the order of their
+   * time, the latest first, behind those with words of the query.
    *
    * @generated from field: double score = 3;
    */
@@ -947,7 +948,7 @@ export const MessageHitSchema: GenMessage<MessageHit> = /*@__PURE__*/
  */
 export type SearchMessagesResponse = Message<"memory.v1.SearchMessagesResponse"> & {
   /**
-   * The hits, best first.
+   * The hits, best first; of equal scores the latest first.
    *
    * @generated from field: repeated memory.v1.MessageHit hits = 1;
    */
