@@ -24,11 +24,9 @@ import (
 //
 // Result.Tokens never passes Available. It is a sum over pieces: exact where the counter is additive, and at most a few tokens
 // above an exact count of the whole otherwise.
-func Assemble(in Input) (Result, error) { return AssembleWithin(context.Background(), in) }
-
-// AssembleWithin is Assemble for as long as somebody waits: once ctx has ended, its error is returned soon, and nothing
-// else. To price and render megabytes takes seconds.
-func AssembleWithin(ctx context.Context, in Input) (Result, error) {
+//
+// Once ctx has ended, its error is returned soon, and nothing else: to price and render megabytes takes seconds.
+func Assemble(ctx context.Context, in Input) (Result, error) {
 	out, err := build(withDefaults(in), func() bool { return ctx.Err() != nil })
 	if ended := ctx.Err(); ended != nil {
 		return Result{}, fmt.Errorf("assemble a context: %w", ended)

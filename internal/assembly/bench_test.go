@@ -78,7 +78,7 @@ func BenchmarkAssembleRemembering(b *testing.B) {
 			var r Result
 			for b.Loop() {
 				var err error
-				if r, err = Assemble(in); err != nil {
+				if r, err = Assemble(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -97,7 +97,7 @@ func BenchmarkAssemble(b *testing.B) {
 				var r Result
 				for b.Loop() {
 					var err error
-					if r, err = Assemble(in); err != nil {
+					if r, err = Assemble(b.Context(), in); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -120,7 +120,7 @@ func BenchmarkAssemblePassages(b *testing.B) {
 	var r Result
 	for b.Loop() {
 		var err error
-		if r, err = Assemble(in); err != nil {
+		if r, err = Assemble(b.Context(), in); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -100,7 +100,7 @@ func TestKeptContextsKeepThePromises(t *testing.T) {
 			in.Dropped = nil
 		}
 		in.Available = rapid.Int64Range(40, 600).Draw(rt, "available")
-		r, err := Assemble(in)
+		r, err := Assemble(t.Context(), in)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -384,12 +384,12 @@ func FuzzAssemble(f *testing.F) {
 }
 
 func checkPromises(t *rapid.T, in Input) {
-	r, err := Assemble(in)
+	r, err := Assemble(t.Context(), in)
 	if err != nil {
 		checkRefusal(t, in, err)
 		return
 	}
-	again, err := Assemble(in)
+	again, err := Assemble(t.Context(), in)
 	if err != nil || !cmp.Equal(r, again) {
 		t.Fatalf("equal inputs give different contexts: %v", cmp.Diff(r, again))
 	}
@@ -422,7 +422,7 @@ func checkRefusal(t *rapid.T, in Input, err error) {
 		t.Fatalf("%d are needed of %d: %v", need, in.Available, err)
 	}
 	in.Available = need
-	if _, err := Assemble(in); memory.ReasonOf(err) == memory.ReasonBudgetTooSmall {
+	if _, err := Assemble(t.Context(), in); memory.ReasonOf(err) == memory.ReasonBudgetTooSmall {
 		t.Fatalf("what the error asks for is refused too: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ func TestRecallIsAskedOnceTheRoomIsKnown(t *testing.T) {
 			found = found[n:]
 			return next, nil
 		}
-		r, err := Assemble(in)
+		r, err := Assemble(t.Context(), in)
 		if err != nil && len(rooms) > 0 {
 			t.Fatalf("asked, and then refused: %v", err)
 		}
@@ -62,7 +62,7 @@ func TestRecallIsAskedOnceTheRoomIsKnown(t *testing.T) {
 		in := input(t, RenderText, said(memory.RoleUser, "hello"))
 		lost := errors.New("the store cannot be reached")
 		in.Recall = func(int64) ([]Recalled, error) { return nil, lost }
-		if _, err := Assemble(in); !errors.Is(err, lost) {
+		if _, err := Assemble(t.Context(), in); !errors.Is(err, lost) {
 			t.Errorf("got %v", err)
 		}
 	})

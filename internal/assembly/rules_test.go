@@ -72,7 +72,7 @@ func answer(found ...Recalled) func(int64) ([]Recalled, error) {
 
 func assemble(t testing.TB, in Input) Result {
 	t.Helper()
-	r, err := Assemble(in)
+	r, err := Assemble(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ user: and now?
 func TestBudgetTooSmall(t *testing.T) {
 	in := input(t, RenderText)
 	in.Instructions, in.State, in.Available = strings.Repeat("x", 400), json.RawMessage(`{"k":1}`), 10
-	_, err := Assemble(in)
+	_, err := Assemble(t.Context(), in)
 	t.Run("the error names the field, what each part needs and the fix", func(t *testing.T) {
 		want(t, memory.ReasonOf(err), memory.ReasonBudgetTooSmall)
 		for _, part := range []string{"overrides.budget_tokens", "10 tokens are available", "instructions 101", "state 19", "pending messages with the calls they answer 0", "raise it by at least 127"} {
@@ -267,7 +267,7 @@ func TestToolCalls(t *testing.T) {
 		in.Policy.Sections.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
 		want(t, shape(t, assemble(t, in).Rendering), "assistant(a) tool:a user")
 		in.Available = 25
-		_, err := Assemble(in)
+		_, err := Assemble(t.Context(), in)
 		want(t, memory.ReasonOf(err), memory.ReasonBudgetTooSmall)
 	})
 	t.Run("an orphan among the pending messages is listed behind the session's last", func(t *testing.T) {
@@ -403,7 +403,7 @@ func checkRoundTrip(t *rapid.T) {
 		return render.Label(&found[len(found)-1].Message)
 	})
 	in.Recall = answer(found...)
-	r, err := Assemble(in)
+	r, err := Assemble(t.Context(), in)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -523,7 +523,7 @@ func TestReplySize(t *testing.T) {
 	t.Run("fixed parts beyond the bytes are refused", func(t *testing.T) {
 		in := input(t, RenderText)
 		in.MaxBytes, in.Available, in.Instructions = 4000, 100000, strings.Repeat("x", 5000)
-		_, err := Assemble(in)
+		_, err := Assemble(t.Context(), in)
 		want(t, memory.ReasonOf(err), memory.ReasonFieldInvalid)
 	})
 }

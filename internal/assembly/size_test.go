@@ -226,7 +226,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 			}
 		}
 		in.MaxBytes = rapid.SampledFrom([]int{10_000, 20_000, 100_000}).Draw(t, "limit")
-		r, err := Assemble(in)
+		r, err := Assemble(t.Context(), in)
 		if err != nil {
 			return
 		}

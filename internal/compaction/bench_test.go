@@ -48,7 +48,7 @@ func BenchmarkApply(b *testing.B) {
 			h := longTalk(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := compaction.Apply(h, c.policy, scripted); err != nil {
+				if _, err := apply(h, c.policy, scripted); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -61,7 +61,7 @@ func BenchmarkApply(b *testing.B) {
 		}
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := compaction.Apply(h, all, scripted); err != nil {
+			if _, err := apply(h, all, scripted); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -84,7 +84,7 @@ func BenchmarkCold(b *testing.B) {
 				bytes += h.Messages[i].ContentBytes()
 			}
 			for b.Loop() {
-				if _, err := compaction.Apply(h, compaction.Policy{Trim: compaction.Trim{Tokens: 20000}}, scripted); err != nil {
+				if _, err := apply(h, compaction.Policy{Trim: compaction.Trim{Tokens: 20000}}, scripted); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -16,7 +16,7 @@ import (
 func clearing(t *testing.T, c compaction.Clear, script string) compaction.Result {
 	t.Helper()
 	c.Enabled = true
-	got, err := compaction.Apply(compaction.History{Messages: talk(script), Counter: counterOf(t, tokens.Chars4), Window: 1000}, compaction.Policy{Clear: c}, scripted)
+	got, err := apply(compaction.History{Messages: talk(script), Counter: counterOf(t, tokens.Chars4), Window: 1000}, compaction.Policy{Clear: c}, scripted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestWhatClearingLeaves(t *testing.T) {
 	t.Run("an error stays one", func(t *testing.T) {
 		messages := talk("u c:x r:x a")
 		messages[2].Parts[0].IsError = true
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Clear: compaction.Clear{Enabled: true}}, scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Clear: compaction.Clear{Enabled: true}}, scripted)
 		if err != nil || !got.Messages[2].Parts[0].IsError {
 			t.Errorf("%v, %+v", err, got.Messages)
 		}
@@ -109,7 +109,7 @@ func TestWhatClearingLeaves(t *testing.T) {
 	t.Run("stored counts of a cleared message are gone", func(t *testing.T) {
 		messages := talk("u c:x r:x a")
 		messages[2].Tokens = memory.TokenCounts{O200K: 5000}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.O200K)}, compaction.Policy{Clear: compaction.Clear{Enabled: true}}, scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.O200K)}, compaction.Policy{Clear: compaction.Clear{Enabled: true}}, scripted)
 		if err != nil || got.Messages[2].Tokens != (memory.TokenCounts{}) || got.Cleared[0].Tokens < 4900 {
 			t.Errorf("%v, %+v", err, got.Cleared)
 		}

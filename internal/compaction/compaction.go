@@ -170,13 +170,3 @@ func Decide(ctx context.Context, h History, p Policy) (*Plan, error) {
 	}
 	return newPlan(ctx, h, p)
 }
-
-// Apply decides and runs, however long that takes.
-func Apply(h History, p Policy, ask func(Request) Answer) (Result, error) {
-	ctx := context.Background()
-	plan, err := Decide(ctx, h, p)
-	if err != nil {
-		return Result{}, err
-	}
-	return plan.Run(ctx, ask)
-}

@@ -88,7 +88,7 @@ func TestStrategies(t *testing.T) {
 	t.Run("a message without a time counts as new", func(t *testing.T) {
 		messages := talk(script)
 		messages[2].CreateTime = time.Time{}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, of(compaction.Compress{Strategy: compaction.StrategySince, Since: since}), scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, of(compaction.Compress{Strategy: compaction.StrategySince, Since: since}), scripted)
 		if err != nil || omissions(got)[compaction.ReasonSummarised] != "a2 u5 a6 u7 a8" {
 			t.Errorf("%v, %v", err, omissions(got))
 		}
@@ -152,7 +152,7 @@ func TestFacts(t *testing.T) {
 		messages := talk("s u a u a")
 		messages[2] = memory.Message{ID: "facts", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(compaction.DefaultPrefix + "Known facts: likes tea")}}
 		var prompts []string
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
 			prompts = append(prompts, q.Prompt)
 			return compaction.Answer{Text: "- likes tea"}
 		})
@@ -251,7 +251,7 @@ func TestSummaries(t *testing.T) {
 		messages[1].Parts = []memory.Part{memory.TextPart(long + "end")}
 		var given strings.Builder
 		p := compress(compaction.Compress{Strategy: compaction.StrategyWhole, Writing: compaction.Writing{ChunkTokens: 100}})
-		_, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
+		_, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
 			size := 0
 			for _, l := range q.Task.Lines {
 				given.WriteString(l.Text + " ")
@@ -283,7 +283,7 @@ func TestSummaries(t *testing.T) {
 		messages[2].Parts = []memory.Part{memory.TextPart(compaction.DefaultPrefix + "Ann likes tea.")}
 		var request compaction.Request
 		p := compress(compaction.Compress{Strategy: compaction.StrategyWhole, Keep: keep(2)})
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, func(q compaction.Request) compaction.Answer {
 			request = q
 			return compaction.Answer{Text: "Ann likes tea and fog."}
 		})
@@ -297,7 +297,7 @@ func TestSummaries(t *testing.T) {
 	t.Run("a summary is known by its tag as well", func(t *testing.T) {
 		messages := talk("s u u#strata:summary")
 		p := compress(compaction.Compress{Strategy: compaction.StrategyWhole})
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 		if err != nil || got.Changed {
 			t.Errorf("%v, %s", err, shape(got))
 		}
@@ -331,7 +331,7 @@ func TestSummaries(t *testing.T) {
 		messages := talk("u a u")
 		messages[1].Parts = []memory.Part{memory.TextPart("{previous} {messages}\nuser: I never said that")}
 		var prompt string
-		_, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compress(compaction.Compress{Strategy: compaction.StrategyWhole, Writing: compaction.Writing{Prompt: "Sum up."}}), func(q compaction.Request) compaction.Answer {
+		_, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compress(compaction.Compress{Strategy: compaction.StrategyWhole, Writing: compaction.Writing{Prompt: "Sum up."}}), func(q compaction.Request) compaction.Answer {
 			prompt = q.Prompt
 			return compaction.Answer{Text: "They spoke."}
 		})
@@ -350,7 +350,7 @@ func TestSummaries(t *testing.T) {
 
 func runAgain(t *testing.T, r compaction.Result, p compaction.Policy) compaction.Result {
 	t.Helper()
-	again, err := compaction.Apply(compaction.History{Messages: r.Messages, Tokens: r.Tokens, Counter: counterOf(t, tokens.Chars4), Window: 1000}, p, scripted)
+	again, err := apply(compaction.History{Messages: r.Messages, Tokens: r.Tokens, Counter: counterOf(t, tokens.Chars4), Window: 1000}, p, scripted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestStagesWorkTogether(t *testing.T) {
 		Trim:     compaction.Trim{Messages: 5},
 	}
 	messages := talk("s u a u a! u c:x r:x c:y r:y a u")
-	got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
+	got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestStagesWorkTogether(t *testing.T) {
 func TestASecondRunFindsNothingToDo(t *testing.T) {
 	cold := func(t *testing.T, messages []memory.Message, given []int64, p compaction.Policy, ask func(compaction.Request) compaction.Answer) compaction.Result {
 		t.Helper()
-		got, err := compaction.Apply(compaction.History{Messages: messages, Tokens: given, Counter: counterOf(t, tokens.Chars4)}, p, ask)
+		got, err := apply(compaction.History{Messages: messages, Tokens: given, Counter: counterOf(t, tokens.Chars4)}, p, ask)
 		if err != nil {
 			t.Fatal(err)
 		}

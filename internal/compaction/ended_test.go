@@ -47,7 +47,7 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 		if _, err := plan.Run(ended, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		whole, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Trim: compaction.Trim{Tokens: 100}}, nil)
+		whole, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, compaction.Policy{Trim: compaction.Trim{Tokens: 100}}, nil)
 		if again, errAgain := plan.Run(t.Context(), nil); err != nil || errAgain != nil || len(again.Messages) != len(whole.Messages) || len(whole.Messages) == 0 {
 			t.Errorf("got %d messages and %v, want %d", len(again.Messages), errAgain, len(whole.Messages))
 		}

@@ -72,7 +72,7 @@ func TestLangChain(t *testing.T) {
 		for tokensOfLast, want := range map[int64]bool{102399 - 40: false, 102400 - 40: true} {
 			messages := talk("u a u a u")
 			h := compaction.History{Messages: messages, Tokens: []int64{10, 10, 10, 10, tokensOfLast}, Counter: counterOf(t, tokens.Chars4), Window: 128000}
-			got, err := compaction.Apply(h, langchain([]toolcalls.Trigger{{Fraction: .8}, {Messages: 100}}, keep(2)), scripted)
+			got, err := apply(h, langchain([]toolcalls.Trigger{{Fraction: .8}, {Messages: 100}}, keep(2)), scripted)
 			if err != nil || got.Changed != want {
 				t.Errorf("%v, changed %v at %d tokens", err, got.Changed, got.Before.Tokens)
 			}
@@ -107,7 +107,7 @@ func TestLangChainTrimming(t *testing.T) {
 	}
 	kept := func(h compaction.History, p compaction.Policy) []int {
 		p.Head = compaction.HeadSystem
-		got, err := compaction.Apply(h, p, scripted)
+		got, err := apply(h, p, scripted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestKoog(t *testing.T) {
 			Roles: []memory.Role{memory.RoleAssistant}, Contains: []string{"important"},
 		}})
 		p.Compress.Prompt = ""
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 		if err != nil || shape(got) != "s0 u1 a4" {
 			t.Errorf("%v, %s", err, shape(got))
 		}
@@ -213,7 +213,7 @@ func TestAgentContextManagement(t *testing.T) {
 		Clear:    compaction.Clear{Enabled: true, Keep: 1, Placeholder: "[Result processed]"},
 		Compress: compaction.Compress{Triggers: []toolcalls.Trigger{{Messages: 12}}, Keep: keep(5), Strategy: compaction.StrategyWhole, Writing: compaction.Writing{Prompt: "Summarize this conversation concisely...", Role: memory.RoleSystem}},
 	}
-	got, err := compaction.Apply(compaction.History{Messages: talk(market(12)), Counter: counterOf(t, tokens.Chars4)}, p, scripted)
+	got, err := apply(compaction.History{Messages: talk(market(12)), Counter: counterOf(t, tokens.Chars4)}, p, scripted)
 	if err != nil || shape(got) != "u0 S a7 u8 c9 r10 a11" || got.Messages[1].Role != memory.RoleSystem {
 		t.Errorf("%v, %s", err, shape(got))
 	}

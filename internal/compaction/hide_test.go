@@ -38,7 +38,7 @@ func TestHide(t *testing.T) {
 		for i := range messages {
 			messages[i].Seq = 0
 		}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, "chars_4")}, from(3, ""), scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, "chars_4")}, from(3, ""), scripted)
 		if err != nil || got.Changed {
 			t.Errorf("%v, %s", err, shape(got))
 		}

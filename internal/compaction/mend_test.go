@@ -18,7 +18,7 @@ func mended(t *testing.T, messages ...memory.Message) compaction.Result {
 		messages[i].Seq = 0
 	}
 	messages = append(messages, memory.Message{ID: "hidden", Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("x")}})
-	got, err := compaction.Apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4)},
+	got, err := apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4)},
 		compaction.Policy{Hide: compaction.Hide{Exclude: []string{"hidden"}}}, scripted)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 		both := result("x")
 		both.Role, both.Parts = memory.RoleUser, append(both.Parts, words)
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), ask, says(memory.RoleAssistant, call("x"), call("y")), both}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
 			compaction.Policy{Trim: compaction.Trim{Messages: 1}, Head: compaction.HeadSystem}, scripted)
 		if err != nil || len(got.Messages) != 3 || !slices.Equal(got.Messages[1].ToolCalls(), []string{"x"}) {
 			t.Errorf("%v, %+v", err, got.Messages)
@@ -100,7 +100,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 	})
 	t.Run("no cut falls between reasoning of its own and the calls that followed from it", func(t *testing.T) {
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), says(memory.RoleAssistant, think), says(memory.RoleAssistant, call("x")), result("x"), says(memory.RoleAssistant, words)}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
 			compaction.Policy{Trim: compaction.Trim{Messages: 2}}, scripted)
 		if want := []int{0, 2, 3, 4, 5}; err != nil || !slices.Equal(got.Sources, want) {
 			t.Errorf("%v, kept %v", err, got.Sources)
@@ -127,7 +127,7 @@ func TestPartsOfMessagesAreMended(t *testing.T) {
 	})
 	t.Run("calls that may still be answered stay at the end", func(t *testing.T) {
 		messages := []memory.Message{ask, says(memory.RoleAssistant, words), says(memory.RoleUser, words), says(memory.RoleAssistant, think, call("x"), call("y")), result("x")}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)},
 			compaction.Policy{Trim: compaction.Trim{Messages: 1}, Head: compaction.HeadSystem}, scripted)
 		if err != nil || len(got.Messages) != 3 || len(got.Messages[1].Parts) != 3 {
 			t.Errorf("%v, %+v", err, got.Messages)

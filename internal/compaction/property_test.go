@@ -26,7 +26,7 @@ func TestEveryPolicyKeepsThePromises(t *testing.T) {
 		policy := policyGen().Draw(t, "policy")
 		ask := model(t)
 		before := slices.Clone(h.Messages)
-		got, err := compaction.Apply(h, policy, ask)
+		got, err := apply(h, policy, ask)
 		if diff := cmp.Diff(before, h.Messages); diff != "" {
 			t.Fatalf("the messages given were changed:\n%s", diff)
 		}
@@ -50,7 +50,7 @@ func TestEveryPolicyKeepsThePromises(t *testing.T) {
 		if slices.ContainsFunc(got.Effects, func(e compaction.Effect) bool { return e.Fallback != "" }) {
 			return // a second run asks the model that failed again
 		}
-		again, err := compaction.Apply(compaction.History{Messages: got.Messages, Counter: h.Counter, Window: h.Window}, policy, ask)
+		again, err := apply(compaction.History{Messages: got.Messages, Counter: h.Counter, Window: h.Window}, policy, ask)
 		if err != nil || again.Changed {
 			t.Fatalf("the second run changed something: %v, omitted %+v, cleared %+v, effects %+v, written %+v; the first did %+v", err, again.Omitted, again.Cleared, again.Effects, again.Written, got.Effects)
 		}
@@ -214,7 +214,7 @@ func providersTakeIt(t *rapid.T, h compaction.History, messages []memory.Message
 		tail[i].Seq = int64(i + 1)
 	}
 	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic, assembly.RenderResponses: assemblytest.Responses} {
-		got, err := assembly.Assemble(assembly.Input{
+		got, err := assembly.Assemble(t.Context(), assembly.Input{
 			Tail: tail, LastSeq: int64(len(tail)), Policy: contextprofile.Profile{RecentN: len(tail), Sections: contextprofile.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})
 		if err != nil {

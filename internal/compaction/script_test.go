@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,15 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
+
+// apply decides and runs, however long that takes.
+func apply(h compaction.History, p compaction.Policy, ask func(compaction.Request) compaction.Answer) (compaction.Result, error) {
+	plan, err := compaction.Decide(context.Background(), h, p)
+	if err != nil {
+		return compaction.Result{}, err
+	}
+	return plan.Run(context.Background(), ask)
+}
 
 // talk makes a conversation from a script of words, each a message: s system, d developer, u user, a assistant, c:x,y
 // calls, r:x results of a tool, U:x results as a message of a user. ! pins, ~ says that it was recalled, #x tags. A
@@ -77,7 +87,7 @@ func run(t *testing.T, script string, p compaction.Policy) compaction.Result {
 func runWith(t *testing.T, script string, p compaction.Policy, ask func(compaction.Request) compaction.Answer) compaction.Result {
 	t.Helper()
 	messages := talk(script)
-	got, err := compaction.Apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4), Window: 1000}, p, ask)
+	got, err := apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4), Window: 1000}, p, ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestTrimByTokens(t *testing.T) {
 func TestWhatNoLimitHasRoomFor(t *testing.T) {
 	t.Run("what must stay above the limit is an error that says how much", func(t *testing.T) {
 		messages := talk("s u! a! u")
-		_, err := compaction.Apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4)}, byTokens(20), scripted)
+		_, err := apply(compaction.History{Messages: messages, Tokens: tens(messages), Counter: counterOf(t, tokens.Chars4)}, byTokens(20), scripted)
 		want := "policy.trim.tokens: what must stay (system messages, pinned and tagged messages, open tool calls) takes 30 tokens and the limit is 20; raise the limit, or shorten or unpin messages"
 		if memory.ReasonOf(err) != memory.ReasonBudgetTooSmall || err.Error() != want {
 			t.Errorf("%v", err)
@@ -71,7 +71,7 @@ func TestWhatNoLimitHasRoomFor(t *testing.T) {
 	t.Run("a newest message above the limit is an error", func(t *testing.T) {
 		messages := talk("s u a u")
 		messages[3].Parts = []memory.Part{memory.TextPart(strings.Repeat("very long ", 100))}
-		_, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, byTokens(100), scripted)
+		_, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, byTokens(100), scripted)
 		if memory.ReasonOf(err) != memory.ReasonBudgetTooSmall {
 			t.Errorf("%v", err)
 		}
@@ -79,7 +79,7 @@ func TestWhatNoLimitHasRoomFor(t *testing.T) {
 	t.Run("a newest result above the limit becomes a placeholder and is reported", func(t *testing.T) {
 		messages := talk("s u c:x r:x")
 		messages[3].Parts[0].Parts = []memory.Part{memory.TextPart(strings.Repeat("very long ", 1000))}
-		got, err := compaction.Apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, byTokens(100), scripted)
+		got, err := apply(compaction.History{Messages: messages, Counter: counterOf(t, tokens.Chars4)}, byTokens(100), scripted)
 		if err != nil || shape(got) != "s0 u1 c2 r3" || got.After.Tokens > 100 {
 			t.Fatalf("%v, %s of %+v", err, shape(got), got.After)
 		}

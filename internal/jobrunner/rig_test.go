@@ -71,7 +71,9 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { _ = s.Close() })
 	r.store = s
 	r.policy = contextprofile.Work{
-		Summary: summary.Default(),
+		Summary: summary.Policy{
+			Form: summary.FormTree, TriggerMessages: 11, Idle: 5 * time.Minute, KeepMessages: 5, Merge: 4, MaxTokens: 500, ChunkTokens: 6000,
+		},
 		Extract: extract.Triggers{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 40, MaxTokens: 4000},
 	}
 	r.options = jobrunner.RunnerOptions{

@@ -286,7 +286,7 @@ func (s *ContextBuilder) decide(
 	hits.filling = g.fill
 	in.Recall, in.Fill = hits.read, hits.fill
 	in.Counter = tokens.Within(ctx, counter)
-	out.Result, err = assembly.AssembleWithin(ctx, in)
+	out.Result, err = assembly.Assemble(ctx, in)
 	if ended := ctx.Err(); ended != nil {
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}

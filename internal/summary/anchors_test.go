@@ -241,7 +241,7 @@ func TestAnchorsSurviveFiftyRounds(t *testing.T) {
 func testSurvival(t *testing.T, seed uint64) {
 	lines := transcript(rand.New(rand.NewPCG(seed, 1)))
 	form := func(form Form, appends bool) *figure {
-		p := Default()
+		p := standardPolicy()
 		p.Form = form
 		return &figure{policy: p, model: lossyModel{rand.New(rand.NewPCG(seed, 2))}, append: appends, lines: lines}
 	}

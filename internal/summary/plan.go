@@ -32,16 +32,6 @@ func (b Backlog) idleAt(idle time.Duration) time.Time {
 	return at
 }
 
-// Default is the policy that sessions start from: a summary at more than ten messages, which leaves the last five raw.
-// MaxTokens and Merge are the sizes at which TestAnchorsSurviveFiftyRounds keeps its bar; at ChunkTokens a call fits the
-// smallest windows in use (8,192 tokens).
-func Default() Policy {
-	return Policy{
-		Form: FormTree, TriggerMessages: 11, Idle: 5 * time.Minute, KeepMessages: 5,
-		Merge: 4, MaxTokens: 500, ChunkTokens: 6000,
-	}
-}
-
 // MakePlan returns what is due. When a trigger fires, all but the kept messages are; once the session is idle, the kept
 // ones too. What idleness adds is a range of its own, so that the kept messages can stay raw beside the summary of what
 // came before them. Idleness counts from when the newest message was said, so that an imported history does not wait as a

@@ -35,6 +35,14 @@ func ranges(pairs ...int64) []memory.SeqRange {
 	return out
 }
 
+// standardPolicy is that of the default profile: a summary at more than ten messages, which leaves the last five raw.
+func standardPolicy() Policy {
+	return Policy{
+		Form: FormTree, TriggerMessages: 11, Idle: 5 * time.Minute, KeepMessages: 5,
+		Merge: 4, MaxTokens: 500, ChunkTokens: 6000,
+	}
+}
+
 func TestMakePlan(t *testing.T) {
 	tools := unitsFrom(1, 12)
 	tools[5].Calls, tools[6].Results, tools[8].Results = []string{"a", "b"}, []string{"b"}, []string{"a"}
@@ -49,7 +57,7 @@ func TestMakePlan(t *testing.T) {
 	long := unitsFrom(1, 12)
 	long[1].Tokens = 9000
 
-	standard := Default()
+	standard := standardPolicy()
 	tokens := Policy{TriggerTokens: 200, KeepTokens: 60}
 	window := Policy{TriggerFraction: 0.5, Window: 400, KeepFraction: 0.1, KeepMessages: 1}
 	both := Policy{TriggerMessages: 5, TriggerTokens: 1 << 40, KeepMessages: 1, KeepTokens: 50}
@@ -100,7 +108,7 @@ func inOneTurn(units []PlanMessage) []PlanMessage {
 }
 
 func TestIdlenessCountsFromWhatWasSaid(t *testing.T) {
-	p := Default()
+	p := standardPolicy()
 	for _, c := range []struct {
 		name     string
 		said     time.Time
@@ -258,7 +266,7 @@ func (s *session) add(n memory.SummaryNode) {
 
 func TestCallsForAHundredMessages(t *testing.T) {
 	t.Run("one by one at the defaults: at most 16 leaves, idle flush included, and 5 merges", func(t *testing.T) {
-		s := session{policy: Default()}
+		s := session{policy: standardPolicy()}
 		for _, u := range unitsFrom(1, 100) {
 			s.units = append(s.units, u)
 			s.step(0)
@@ -270,7 +278,7 @@ func TestCallsForAHundredMessages(t *testing.T) {
 		t.Logf("%d leaves, %d merges", s.leaves, s.merges)
 	})
 	t.Run("as one burst of small messages: at most 15 in all", func(t *testing.T) {
-		s := session{policy: Default(), units: unitsFrom(1, 100)}
+		s := session{policy: standardPolicy(), units: unitsFrom(1, 100)}
 		s.step(0)
 		s.step(5 * time.Minute)
 		if s.covered() != 100 || s.leaves+s.merges > 15 {

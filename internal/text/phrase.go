@@ -54,17 +54,6 @@ func (w Written) Find(p Phrase) (found []Span) {
 	return found
 }
 
-// Has reports whether the phrase stands in the text.
-func (w Written) Has(p Phrase) bool {
-	n := len(p.units)
-	for at := 0; n > 0 && at+n <= len(w.units); at++ {
-		if p.standsAt(w.units[at : at+n]) {
-			return true
-		}
-	}
-	return false
-}
-
 func (p Phrase) standsAt(units []unit) bool {
 	last := len(p.units) - 1
 	for i, u := range p.units {

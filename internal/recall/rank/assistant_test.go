@@ -42,6 +42,9 @@ type chatQuestion struct {
 	evidence map[memory.Place]bool
 }
 
+// wordsPrior is a Query.UserPrior for searches by words alone that do not ask for replies.
+const wordsPrior = 1.0
+
 // chatFile is the format of testdata/assistant.
 type chatFile struct {
 	Sessions []struct {
@@ -302,7 +305,7 @@ func TestAssistantChats(t *testing.T) {
 	for _, prior := range []float64{0, .5, 1} {
 		byPrior[prior] = measure(t, "default weights", DefaultWeights(), prior, chats)
 	}
-	defaults := byPrior[DefaultUserPrior]
+	defaults := byPrior[wordsPrior]
 	t.Logf("recall@10 by kind of question:%s", defaults.kinds)
 
 	t.Run("the evidence is among the first ten messages and in the context", func(t *testing.T) {
@@ -311,7 +314,7 @@ func TestAssistantChats(t *testing.T) {
 		atLeast(t, "evidence in 4k tokens, replies cut", defaults.cut4k, .87)
 	})
 	t.Run("one user may have several such chats", func(t *testing.T) {
-		together := among(chatSetting{weights: DefaultWeights(), prior: DefaultUserPrior}, chats)
+		together := among(chatSetting{weights: DefaultWeights(), prior: wordsPrior}, chats)
 		t.Logf("in one store: %v", together)
 		atLeast(t, "recall@10", together.at10, .69)
 		atLeast(t, "evidence in 4k tokens, replies cut", together.cut4k, .77)
@@ -323,11 +326,11 @@ func TestAssistantChats(t *testing.T) {
 		}
 	})
 	t.Run("weaker normalisation of the length is worse", func(t *testing.T) {
-		half := measure(t, "b .5", withChat(func(w *KindWeights) { w.B = .5 }), DefaultUserPrior, chats)
+		half := measure(t, "b .5", withChat(func(w *KindWeights) { w.B = .5 }), wordsPrior, chats)
 		atLeast(t, "recall@10", defaults.at10, half.at10+.01)
 	})
 	t.Run("a reply's words help to find what it answers", func(t *testing.T) {
-		bare := measure(t, "no words of the reply", withChat(func(w *KindWeights) { w.Reply = 0 }), DefaultUserPrior, chats)
+		bare := measure(t, "no words of the reply", withChat(func(w *KindWeights) { w.Reply = 0 }), wordsPrior, chats)
 		atLeast(t, "evidence in 4k tokens, replies cut", defaults.cut4k, bare.cut4k+.03)
 	})
 	t.Run("a context holds more evidence where replies are cut to their best passage", func(t *testing.T) {
@@ -347,7 +350,7 @@ func TestTwoKindsInOneStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := chatSetting{weights: DefaultWeights(), prior: DefaultUserPrior, near: table.Of}
+	s := chatSetting{weights: DefaultWeights(), prior: wordsPrior, near: table.Of}
 	people := loadChat(t, "people")
 	peopleAlone := eachAlone(s, people).at10
 	var chatAlone, chatBeside, peopleBeside []float64

@@ -41,7 +41,7 @@ type Query struct {
 
 	// UserPrior lifts what the user said over what the assistant said: in assistant chats a message of role user counts
 	// 1 + UserPrior times as much as one of any other role. Its score is multiplied by the root of that, theirs divided by
-	// it, so that chats between people keep their place between the two. At least 0; see DefaultUserPrior; 0 where replies
+	// it, so that chats between people keep their place between the two. At least 0; see SearchUserPrior; 0 where replies
 	// are asked for.
 	UserPrior float64
 

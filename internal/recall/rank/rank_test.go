@@ -515,7 +515,7 @@ func workloadQueries() []Query {
 		for range 8 {
 			qs[i].Terms = append(qs[i].Terms, fmt.Sprintf("w%d", z.Uint64()))
 		}
-		qs[i].Limit, qs[i].UserPrior = 200, DefaultUserPrior
+		qs[i].Limit, qs[i].UserPrior = 200, wordsPrior
 	}
 	return qs
 }

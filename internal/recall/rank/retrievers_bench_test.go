@@ -71,7 +71,7 @@ func (a *retrievers) ask(r *rand.Rand) []armsQuery {
 		}
 		q := Query{
 			Terms: text.Terms(question), Near: table.of, AsksWhen: when.Asks(question), Times: when.Find(question, shape.W().End()),
-			Limit: FuseDepth, UserPrior: DefaultUserPrior,
+			Limit: FuseDepth, UserPrior: wordsPrior,
 		}
 		out = append(out, armsQuery{q, randomVector(r, a.dim)})
 	}

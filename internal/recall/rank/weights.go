@@ -10,10 +10,6 @@ const (
 	KindAssistantChat Kind = "assistant_chat"
 )
 
-// DefaultUserPrior is the Query.UserPrior to use where replies are not asked for and no vectors take part. Source:
-// measured on BEAM-128K, where a prior of 1 lifts message recall@10 from .48 to .59 and replies fall from .36 to .25.
-const DefaultUserPrior = 1.0
-
 // SearchUserPrior is the Query.UserPrior of a search that does not ask for replies. Source: measured on BEAM-128K, where it
 // lifts recall@10 by .05 with vectors and .03 without; with 1, recall of replies falls to a half and a third of that.
 const SearchUserPrior = .5

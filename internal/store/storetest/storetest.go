@@ -75,9 +75,6 @@ func Run(t *testing.T, open Open[store.PrimaryStore], o Options) {
 	}
 }
 
-// RunTurns runs the part of the suite that needs the contract of a turn alone, with two writers.
-func RunTurns(t *testing.T, open Open[Turns]) { testTurns(t, open, 2) }
-
 func testTurns(t *testing.T, open Open[Turns], writers int) {
 	testInsert(t, open)
 	testRequestIDs(t, open)
