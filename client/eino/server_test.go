@@ -53,7 +53,8 @@ func serve(folder string) (address string, stop func(), err error) {
 		}
 	}
 	server := exec.CommandContext(context.Background(), binary, "serve", "--data", filepath.Join(folder, "strata.db"),
-		"--listen", "127.0.0.1:0", "--metrics-listen", "")
+		"--listen", "127.0.0.1:0", "--metrics-listen", "",
+		"--request-timeout", "2m", "--embedding-deadline", "10s") // a slow machine fails no test
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "STRATA_") {
 			server.Env = append(server.Env, variable)

@@ -649,6 +649,9 @@ func (a *App) close() error {
 	if a.models != nil {
 		a.models.close()
 	}
+	if a.limits.budget != nil { // no model is asked any more
+		a.limits.budget.Close()
+	}
 	if a.audit != nil { // the server has stopped: nothing comes any more
 		errs = append(errs, a.audit.Close())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -108,7 +109,8 @@ func ChargedTo(ctx context.Context, tenant string) context.Context {
 }
 
 // Budget lets tenants ask models as far as their limits go, and adds up what that costs. It implements llm.Budget. What calls that run
-// at the same time cost may pass a limit.
+// at the same time cost may pass a limit. A cost counts at once and is stored behind the call, since no answer should wait for a commit; Close stores
+// what is left.
 type Budget struct {
 	book  *Book
 	store store.Usage
@@ -117,8 +119,13 @@ type Budget struct {
 	now   func() time.Time
 	log   *slog.Logger
 
+	storing sync.RWMutex // a cost that is being stored is read neither twice nor not at all
+	behind  safegroup.Group
+
 	mu       sync.Mutex
 	unstored map[string]store.UsageDay // by tenant: what the store did not take yet
+	due      map[string]bool           // tenants of whom that is to be stored now
+	running  bool                      // whether storeDue runs
 }
 
 // BudgetOptions are what a Budget needs.
@@ -134,12 +141,15 @@ type BudgetOptions struct {
 // NewBudget makes a Budget.
 func NewBudget(o BudgetOptions) *Budget {
 	return &Budget{
-		book: o.Book, store: o.Store, price: o.Price, meter: o.Meter, now: o.Now, log: o.Log, unstored: map[string]store.UsageDay{},
+		book: o.Book, store: o.Store, price: o.Price, meter: o.Meter, now: o.Now, log: o.Log,
+		unstored: map[string]store.UsageDay{}, due: map[string]bool{},
 	}
 }
 
 // Spent returns what the tenant has used.
 func (b *Budget) Spent(ctx context.Context, tenant string) (Spent, error) {
+	b.storing.RLock()
+	defer b.storing.RUnlock()
 	now := b.now()
 	days, err := b.store.UsageDays(ctx, tenant, store.DayOf(monthOf(now)), store.DayOf(now))
 	if err != nil {
@@ -204,7 +214,7 @@ func (b *Budget) Afford(ctx context.Context) error {
 	return nil
 }
 
-// chargeTimeout bounds how long a model's answer waits until its cost is stored.
+// chargeTimeout bounds how long the store may take for a cost.
 const chargeTimeout = 2 * time.Second
 
 // Spend implements llm.Budget. What the store does not take now is added with what is spent next.
@@ -215,22 +225,72 @@ func (b *Budget) Spend(ctx context.Context, model string, usage memory.ModelUsag
 		return
 	}
 	b.meter.TenantUsed(p.tenant, tokens, float64(cost)/billionths)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
-	defer cancel()
-	add := store.UsageDay{Day: store.DayOf(b.now()), Tokens: tokens, Cost: cost}
-	b.mu.Lock()
-	if waiting, ok := b.unstored[p.tenant]; ok { // counted to the day on which the store takes it
-		add.Tokens, add.Cost = add.Tokens+waiting.Tokens, add.Cost+waiting.Cost
-		delete(b.unstored, p.tenant)
-	}
-	b.mu.Unlock()
-	err := b.store.AddUsage(ctx, p.tenant, add)
-	if err == nil {
-		return
-	}
-	b.log.WarnContext(ctx, "what a tenant used could not be stored; it is kept until the next model call", "tenant", p.tenant, "error", err)
+	day := store.DayOf(b.now())
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	waiting := b.unstored[p.tenant]
-	b.unstored[p.tenant] = store.UsageDay{Day: add.Day, Tokens: waiting.Tokens + add.Tokens, Cost: waiting.Cost + add.Cost}
+	waiting := b.unstored[p.tenant] // counted to the day of what is spent last
+	b.unstored[p.tenant] = store.UsageDay{Day: day, Tokens: waiting.Tokens + tokens, Cost: waiting.Cost + cost}
+	b.due[p.tenant] = true
+	if b.running {
+		return
+	}
+	b.running = true
+	b.behind.Go(func() error {
+		b.storeDue()
+		return nil
+	})
+}
+
+// storeDue stores what is due until nothing is.
+func (b *Budget) storeDue() {
+	for {
+		tenant, add, ok := b.nextDue()
+		if !ok {
+			return
+		}
+		b.storeUsage(tenant, add)
+	}
+}
+
+// nextDue takes a tenant from those that are due; false where there is none, which ends storeDue.
+func (b *Budget) nextDue() (tenant string, add store.UsageDay, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for tenant := range b.due {
+		delete(b.due, tenant)
+		return tenant, b.unstored[tenant], true
+	}
+	b.running = false
+	return "", store.UsageDay{}, false
+}
+
+// storeUsage adds to what the store has of the tenant. It may be of several calls, so it belongs to none of their contexts.
+func (b *Budget) storeUsage(tenant string, add store.UsageDay) {
+	b.storing.Lock()
+	defer b.storing.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), chargeTimeout)
+	defer cancel()
+	if err := safegroup.Contain(func() error { return b.store.AddUsage(ctx, tenant, add) }); err != nil {
+		b.log.WarnContext(ctx, "what a tenant used could not be stored; it is kept until the next model call", "tenant", tenant, "error", err)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := b.unstored[tenant]
+	left.Tokens, left.Cost = left.Tokens-add.Tokens, left.Cost-add.Cost
+	b.unstored[tenant] = left
+	if left.Tokens == 0 && left.Cost == 0 {
+		delete(b.unstored, tenant)
+	}
+}
+
+// Close stores what is not stored yet. Nothing may be spent after it began.
+func (b *Budget) Close() {
+	_ = b.behind.Wait() // its members return no error
+	b.mu.Lock()
+	for tenant := range b.unstored {
+		b.due[tenant] = true
+	}
+	b.mu.Unlock()
+	b.storeDue()
 }

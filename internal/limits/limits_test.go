@@ -243,6 +243,7 @@ func TestBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Spend(acme, "m", spend)
+			b.Close()
 		}
 		b := newBudget(s, meter)
 		e, ok := errors.AsType[*llm.Error](b.Afford(acme))
@@ -271,16 +272,70 @@ func TestBudget(t *testing.T) {
 		b, acme := newBudget(failing, &counts{}), limits.ForTenant(t.Context(), "acme")
 		b.Spend(acme, "m", spend)
 		b.Spend(acme, "m", spend)
+		b.Close()
 		if b.Afford(acme) == nil {
 			t.Error("a tenant over its budget may ask a model")
 		}
 		failing.fails = false
 		b.Spend(acme, "m", memory.ModelUsage{InputTokens: 1})
+		b.Close()
 		days, err := failing.UsageDays(t.Context(), "acme", 0, 1<<40)
 		if err != nil || len(days) != 1 || days[0].Tokens != 1_200_001 {
 			t.Errorf("stored %v, error %v", days, err)
 		}
 	})
+}
+
+// What is spent counts from when Spend returns, once, whether the store has it, is about to, or is being asked for it.
+func TestACostCountsOnceWhileItIsStored(t *testing.T) {
+	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
+	s := &heldUsage{Usage: openStore(t), begun: make(chan struct{}), goOn: make(chan struct{})}
+	b := limits.NewBudget(limits.BudgetOptions{
+		Book: limits.NewBook(nil, decided{}), Store: s, Meter: &counts{}, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return now }, Price: func(string) limits.Price { return limits.Price{} },
+	})
+	acme := limits.ForTenant(t.Context(), "acme")
+	spends := func(n int) {
+		t.Helper()
+		for range n {
+			b.Spend(acme, "m", memory.ModelUsage{InputTokens: 1})
+		}
+	}
+	counted := func(want int64) {
+		t.Helper()
+		if spent, err := b.Spent(t.Context(), "acme"); err != nil || spent.DayTokens != want {
+			t.Errorf("counted %d tokens, error %v, want %d", spent.DayTokens, err, want)
+		}
+	}
+	spends(1)
+	<-s.begun
+	spends(99) // nobody waits for the store
+	close(s.goOn)
+	counted(100)
+	b.Close()
+	counted(100)
+	if s.writes > 2 {
+		t.Errorf("%d writes, want one for what was spent while the first ran", s.writes)
+	}
+	days, err := s.UsageDays(t.Context(), "acme", 0, 1<<40)
+	if err != nil || len(days) != 1 || days[0].Tokens != 100 {
+		t.Errorf("stored %v, error %v", days, err)
+	}
+}
+
+// heldUsage holds the first write until goOn is closed.
+type heldUsage struct {
+	store.Usage
+	begun, goOn chan struct{}
+	writes      int
+}
+
+func (h *heldUsage) AddUsage(ctx context.Context, tenant string, u store.UsageDay) error {
+	if h.writes++; h.writes == 1 {
+		close(h.begun)
+		<-h.goOn
+	}
+	return h.Usage.AddUsage(ctx, tenant, u)
 }
 
 type failingUsage struct {

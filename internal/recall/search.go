@@ -347,7 +347,7 @@ func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, st
 		h := &in.Hits[i]
 		n, ok := placed[h.Place]
 		switch {
-		case ok && (!h.OnlyViewed() || in.admits(messages[n].Message)):
+		case ok && in.admits(h, messages[n].Message):
 			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, messages[n]})
 		case h.OnlyViewed() && (ok || all):
 			stale++
@@ -365,11 +365,12 @@ func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 	return in.MaxBytes == 0 || size < in.MaxBytes/2
 }
 
-// admits reports whether a message that only a view found may be a hit: the view has what it was given, but is not believed.
-func (in Candidates) admits(m memory.Message) bool {
+// admits reports whether a message may be a hit. An index knows its time by the millisecond; what only a view found may be anything,
+// since the view has what it was given, but is not believed.
+func (in Candidates) admits(h *rank.Hit, m memory.Message) bool {
 	said := m.SaidTime()
-	return m.Recallable() && (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To)) &&
-		(in.Query.Roles == nil || slices.Contains(in.Query.Roles, m.Role))
+	inTime := (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To))
+	return inTime && (!h.OnlyViewed() || m.Recallable() && (in.Query.Roles == nil || slices.Contains(in.Query.Roles, m.Role)))
 }
 
 func messageHit(m memory.PlacedMessage, h rank.Hit, at int, terms []string) MessageHit {

@@ -339,10 +339,12 @@ func (q viewedSearch) isViewed(v rank.QueryVector) bool {
 		(q.Sessions == nil || len(q.Sessions) > 0)
 }
 
+// asViewed asks the view, which has a message's time by the millisecond: as in the index, one of the same millisecond may pass.
 func (q viewedSearch) asViewed(v rank.QueryVector) store.VectorSearch {
 	return store.VectorSearch{
 		Space: store.VectorSpace{View: memory.ViewMessageVectors, Build: q.state.Turns.Build, Version: v.Version, Dimension: len(v.Values)},
-		Scope: q.state.Scope, Vector: v.Values, Sessions: slices.Sorted(maps.Keys(q.Sessions)), From: q.From, To: q.To,
+		Scope: q.state.Scope, Vector: v.Values, Sessions: slices.Sorted(maps.Keys(q.Sessions)),
+		From: q.From.Truncate(time.Millisecond), To: q.To,
 	}
 }
 

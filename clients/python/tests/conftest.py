@@ -13,7 +13,7 @@ from stratamem.testing import Server, server
 
 @pytest.fixture(scope="session")
 def strata() -> Iterator[Server]:
-    with server() as running:
+    with server("--request-timeout", "2m", "--embedding-deadline", "10s") as running:  # a slow machine fails no test
         yield running
 
 

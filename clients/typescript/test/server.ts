@@ -8,7 +8,7 @@ export function serverForTests(): { server: () => Server; client: () => Client }
   let running: Server;
   let client: Client;
   before(async () => {
-    running = await startServer();
+    running = await startServer("--request-timeout", "2m", "--embedding-deadline", "10s"); // a slow machine fails no test
     client = running.client();
   });
   after(async () => {

@@ -16,7 +16,7 @@ type Query struct {
 
 	Sessions map[memory.SessionKey]bool // only these; nil for all
 	Roles    []memory.Role              // only these; nil for all
-	From, To time.Time                  // create time from From to before To, by milliseconds; zero for no limit
+	From, To time.Time                  // create time from From to before To; zero for no limit; one of the same millisecond may pass
 	Exclude  func(memory.Place) bool    // called by several goroutines at once; nil for none
 
 	// Faint are those of Terms that name the times or the order. They count faintShare of their idf: the times rank by

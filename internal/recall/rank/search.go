@@ -111,7 +111,7 @@ func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64,
 	}
 	if !q.From.IsZero() {
-		r.from = ceilMillis(q.From)
+		r.from = q.From.UnixMilli()
 	}
 	if !q.To.IsZero() {
 		r.to = ceilMillis(q.To)
