@@ -244,6 +244,54 @@ func TestAHybridSearchKeepsToRoles(t *testing.T) {
 }
 
 // TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown finds the same, and says who did not do its part.
+// TestAHybridSearchKeepsToTimesByTheMicrosecond bounds a search within one millisecond, which is what the index knows of a time.
+func TestAHybridSearchKeepsToTimesByTheMicrosecond(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *harness{
+		"SQLite":                   func(t *testing.T) *harness { return start(t) },
+		"SQLite and Elasticsearch": onElasticsearch,
+		"MongoDB, Milvus and Elasticsearch": func(t *testing.T) *harness {
+			return onBackends(t, func(c *config.Config) { c.ViewDeadline = patient }).harness
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testTimesByTheMicrosecond(t, open(t))
+		})
+	}
+}
+
+func testTimesByTheMicrosecond(t *testing.T, h *harness) {
+	at := func(micros int) time.Time { return time.Date(2025, 3, 1, 9, 0, 0, micros*1000, time.UTC) }
+	stamp := func(micros int) *timestamppb.Timestamp { return timestamppb.New(at(micros)) }
+	h.record(t, "s", saidAt(user("early", "The zither is old."), at(200)), saidAt(user("late", "The zither is new."), at(700)))
+	eventually(t, "the views have both", func() bool {
+		reply := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{
+			UserId: "ada", Query: "zither", Mode: memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT,
+		}))(t)
+		return len(reply.GetHits()) == 2 && len(reply.GetDegraded()) == 0
+	})
+	for promise, c := range map[string]struct {
+		ask  *memoryv1.SearchMessagesRequest
+		want []string
+	}{
+		"from the time itself":      {&memoryv1.SearchMessagesRequest{StartTime: stamp(700)}, []string{"late"}},
+		"from a microsecond before": {&memoryv1.SearchMessagesRequest{StartTime: stamp(199)}, []string{"early", "late"}},
+		"from a microsecond after":  {&memoryv1.SearchMessagesRequest{StartTime: stamp(201)}, []string{"late"}},
+		"not before the time":       {&memoryv1.SearchMessagesRequest{EndTime: stamp(200)}, nil},
+		"before the next":           {&memoryv1.SearchMessagesRequest{EndTime: stamp(700)}, []string{"early"}},
+		"within a millisecond":      {&memoryv1.SearchMessagesRequest{StartTime: stamp(200), EndTime: stamp(201)}, []string{"early"}},
+	} {
+		c.ask.UserId, c.ask.Query, c.ask.SessionIds = "ada", "zither", []string{"s"}
+		var got []string
+		for _, hit := range must(h.SearchMessages(h.ctx, c.ask))(t).GetHits() {
+			got = append(got, hit.GetMessage().GetId())
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: found %v, want %v", promise, got, c.want)
+		}
+	}
+}
+
 func TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, t.TempDir()+"/strata.db", func(c *config.Config) { c.ElasticsearchURL = "http://127.0.0.1:9" })

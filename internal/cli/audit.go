@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,16 +47,10 @@ func (c *auditCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	all := &memoryv1.ListAuditEntriesResponse{}
-	err = callOn(r, memoryv1.NewAuditServiceClient, func(ctx context.Context, client memoryv1.AuditServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxAuditEntries, func(size int32, token string) (int, string, error) {
-			req.PageSize, req.PageToken = size, token
-			page, err := client.ListAuditEntries(ctx, req)
-			all.Entries = append(all.Entries, page.GetEntries()...)
-			return len(all.Entries), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewAuditServiceClient, memoryv1.AuditServiceClient.ListAuditEntries, req,
+		(*memoryv1.ListAuditEntriesResponse).GetEntries, c.Limit, maxAuditEntries,
+	)
 	if err != nil {
 		return err
 	}

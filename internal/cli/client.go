@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
@@ -118,6 +120,47 @@ func ask[C, Q, P any](
 		return err
 	})
 	return reply, err
+}
+
+// paged is a request for one page of a list, and listing the reply to it.
+type (
+	paged interface {
+		proto.Message
+		GetPageToken() string
+	}
+	listing interface {
+		proto.Message
+		GetNextPageToken() string
+	}
+)
+
+// listAll asks for a list page by page, until it has limit items or all; a limit of 0 means all. most is the largest page that the server
+// gives. The token that is left in the reply says that there is more.
+func listAll[C any, Q paged, P listing, T any](
+	r *run, newClient func(grpc.ClientConnInterface) C, rpc func(C, context.Context, Q, ...grpc.CallOption) (P, error), req Q,
+	items func(P) []T, limit, most int,
+) (all P, err error) {
+	all = all.ProtoReflect().New().Interface().(P)
+	err = callOn(r, newClient, func(ctx context.Context, client C) error {
+		more, err := pages(limit, most, func(size int32, token string) (int, string, error) {
+			setField(req, "page_size", size)
+			setField(req, "page_token", token)
+			page, err := rpc(client, ctx, req)
+			if err != nil {
+				return 0, "", err
+			}
+			proto.Merge(all, page)
+			return len(items(all)), page.GetNextPageToken(), nil
+		})
+		setField(all, "next_page_token", more)
+		return err
+	})
+	return all, err
+}
+
+func setField(m proto.Message, name protoreflect.Name, value any) {
+	fields := m.ProtoReflect()
+	fields.Set(fields.Descriptor().Fields().ByName(name), protoreflect.ValueOf(value))
 }
 
 // pages asks for one page after the other until there are enough; a limit of 0 means all. ask returns how many things it

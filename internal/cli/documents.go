@@ -153,17 +153,11 @@ const maxDocuments = 500
 
 // Run prints the documents, page by page from the server.
 func (c *documentsListCmd) Run(r *run) error {
-	all := &memoryv1.ListDocumentsResponse{}
-	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxDocuments, func(size int32, token string) (int, string, error) {
-			page, err := client.ListDocuments(ctx, &memoryv1.ListDocumentsRequest{
-				UserId: c.User, NamespacePrefix: labelsOf(c.Prefix), PageSize: size, PageToken: token, AsJson: r.Output != "json",
-			})
-			all.Documents = append(all.Documents, page.GetDocuments()...)
-			return len(all.Documents), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	req := &memoryv1.ListDocumentsRequest{UserId: c.User, NamespacePrefix: labelsOf(c.Prefix), AsJson: r.Output != "json"}
+	all, err := listAll(
+		r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.ListDocuments, req,
+		(*memoryv1.ListDocumentsResponse).GetDocuments, c.Limit, maxDocuments,
+	)
 	if err != nil {
 		return err
 	}
@@ -262,17 +256,13 @@ type documentsNamespacesCmd struct {
 
 // Run prints the namespaces.
 func (c *documentsNamespacesCmd) Run(r *run) error {
-	all := &memoryv1.ListNamespacesResponse{}
-	err := callOn(r, memoryv1.NewDocumentServiceClient, func(ctx context.Context, client memoryv1.DocumentServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, 1000, func(size int32, token string) (int, string, error) {
-			page, err := client.ListNamespaces(ctx, &memoryv1.ListNamespacesRequest{
-				UserId: c.User, Prefix: labelsOf(c.Prefix), Suffix: labelsOf(c.Suffix), MaxDepth: c.Depth, PageSize: size, PageToken: token,
-			})
-			all.Namespaces = append(all.Namespaces, page.GetNamespaces()...)
-			return len(all.Namespaces), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	req := &memoryv1.ListNamespacesRequest{
+		UserId: c.User, Prefix: labelsOf(c.Prefix), Suffix: labelsOf(c.Suffix), MaxDepth: c.Depth,
+	}
+	all, err := listAll(
+		r, memoryv1.NewDocumentServiceClient, memoryv1.DocumentServiceClient.ListNamespaces, req,
+		(*memoryv1.ListNamespacesResponse).GetNamespaces, c.Limit, 1000,
+	)
 	if err != nil {
 		return err
 	}

@@ -48,17 +48,13 @@ func (c *factsListCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	all := &memoryv1.ListFactsResponse{}
-	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxFacts, func(size int32, token string) (int, string, error) {
-			page, err := client.ListFacts(ctx, &memoryv1.ListFactsRequest{
-				UserId: c.User, IncludePast: c.Past, Categories: categoriesOf(c.Category), SessionId: session, PageSize: size, PageToken: token,
-			})
-			all.Facts = append(all.Facts, page.GetFacts()...)
-			return len(all.Facts), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	req := &memoryv1.ListFactsRequest{
+		UserId: c.User, IncludePast: c.Past, Categories: categoriesOf(c.Category), SessionId: session,
+	}
+	all, err := listAll(
+		r, memoryv1.NewFactServiceClient, memoryv1.FactServiceClient.ListFacts, req,
+		(*memoryv1.ListFactsResponse).GetFacts, c.Limit, maxFacts,
+	)
 	if err != nil {
 		return err
 	}

@@ -208,15 +208,10 @@ type factsQuarantineCmd struct {
 
 // Run prints the refused operations, the latest first.
 func (c *factsQuarantineCmd) Run(r *run) error {
-	all := &memoryv1.ListQuarantinedResponse{}
-	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxFacts, func(size int32, token string) (int, string, error) {
-			page, err := client.ListQuarantined(ctx, &memoryv1.ListQuarantinedRequest{UserId: c.User, PageSize: size, PageToken: token})
-			all.Operations = append(all.Operations, page.GetOperations()...)
-			return len(all.Operations), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewFactServiceClient, memoryv1.FactServiceClient.ListQuarantined, &memoryv1.ListQuarantinedRequest{UserId: c.User},
+		(*memoryv1.ListQuarantinedResponse).GetOperations, c.Limit, maxFacts,
+	)
 	if err != nil {
 		return err
 	}

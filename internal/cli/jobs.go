@@ -44,15 +44,10 @@ func (c *jobsListCmd) Run(r *run) error {
 		return err
 	}
 	c.Session = session
-	all := &memoryv1.ListJobsResponse{}
-	err = callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxJobs, func(size int32, token string) (int, string, error) {
-			page, err := client.ListJobs(ctx, c.request(size, token))
-			all.Jobs = append(all.Jobs, page.GetJobs()...)
-			return len(all.Jobs), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewWorkServiceClient, memoryv1.WorkServiceClient.ListJobs, c.request(),
+		(*memoryv1.ListJobsResponse).GetJobs, c.Limit, maxJobs,
+	)
 	if err != nil {
 		return err
 	}
@@ -75,9 +70,9 @@ func jobViews(r *run, jobs []*memoryv1.Job, nextPage string) views {
 	}
 }
 
-func (c *jobsListCmd) request(size int32, token string) *memoryv1.ListJobsRequest {
+func (c *jobsListCmd) request() *memoryv1.ListJobsRequest {
 	req := &memoryv1.ListJobsRequest{
-		UserId: c.User, SessionId: c.Session, Kinds: jobKinds(c.Kind), PageSize: size, PageToken: token,
+		UserId: c.User, SessionId: c.Session, Kinds: jobKinds(c.Kind),
 	}
 	for _, s := range c.State {
 		req.States = append(req.States, memoryv1.JobState(memoryv1.JobState_value["JOB_STATE_"+strings.ToUpper(s)]))

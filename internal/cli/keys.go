@@ -92,15 +92,10 @@ type keysListCmd struct {
 
 // Run prints the keys.
 func (c *keysListCmd) Run(r *run) error {
-	all := &memoryv1.ListKeysResponse{}
-	err := callOn(r, memoryv1.NewKeyServiceClient, func(ctx context.Context, client memoryv1.KeyServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
-			page, err := client.ListKeys(ctx, &memoryv1.ListKeysRequest{Tenant: c.Tenant, PageSize: size, PageToken: token})
-			all.Keys = append(all.Keys, page.GetKeys()...)
-			return len(all.Keys), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.ListKeys, &memoryv1.ListKeysRequest{Tenant: c.Tenant},
+		(*memoryv1.ListKeysResponse).GetKeys, c.Limit, maxUsers,
+	)
 	if err != nil {
 		return err
 	}
@@ -200,15 +195,10 @@ type tenantsListCmd struct {
 
 // Run prints the tenants.
 func (c *tenantsListCmd) Run(r *run) error {
-	all := &memoryv1.ListTenantsResponse{}
-	err := callOn(r, memoryv1.NewTenantServiceClient, func(ctx context.Context, client memoryv1.TenantServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
-			page, err := client.ListTenants(ctx, &memoryv1.ListTenantsRequest{PageSize: size, PageToken: token})
-			all.Tenants = append(all.Tenants, page.GetTenants()...)
-			return len(all.Tenants), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.ListTenants, &memoryv1.ListTenantsRequest{},
+		(*memoryv1.ListTenantsResponse).GetTenants, c.Limit, maxUsers,
+	)
 	if err != nil {
 		return err
 	}

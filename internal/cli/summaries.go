@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -36,17 +35,11 @@ type summariesListCmd struct {
 
 // Run prints the summaries, page by page from the server.
 func (c *summariesListCmd) Run(r *run) error {
-	all := &memoryv1.ListSummariesResponse{}
-	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxSummaries, func(size int32, token string) (int, string, error) {
-			page, err := client.ListSummaries(ctx, &memoryv1.ListSummariesRequest{
-				UserId: c.User, Kind: summaryKindOf(c.Kind), PageSize: size, PageToken: token, Withheld: c.Withheld,
-			})
-			all.Summaries = append(all.Summaries, page.GetSummaries()...)
-			return len(all.Summaries), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	req := &memoryv1.ListSummariesRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), Withheld: c.Withheld}
+	all, err := listAll(
+		r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.ListSummaries, req,
+		(*memoryv1.ListSummariesResponse).GetSummaries, c.Limit, maxSummaries,
+	)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -31,15 +30,10 @@ type usersListCmd struct {
 
 // Run prints the users, page by page from the server.
 func (c *usersListCmd) Run(r *run) error {
-	all := &memoryv1.ListUsersResponse{}
-	err := callOn(r, memoryv1.NewUserServiceClient, func(ctx context.Context, client memoryv1.UserServiceClient) (err error) {
-		all.NextPageToken, err = pages(c.Limit, maxUsers, func(size int32, token string) (int, string, error) {
-			page, err := client.ListUsers(ctx, &memoryv1.ListUsersRequest{PageSize: size, PageToken: token})
-			all.Users = append(all.Users, page.GetUsers()...)
-			return len(all.Users), page.GetNextPageToken(), err
-		})
-		return err
-	})
+	all, err := listAll(
+		r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.ListUsers, &memoryv1.ListUsersRequest{},
+		(*memoryv1.ListUsersResponse).GetUsers, c.Limit, maxUsers,
+	)
 	if err != nil {
 		return err
 	}

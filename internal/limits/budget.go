@@ -109,8 +109,8 @@ func ChargedTo(ctx context.Context, tenant string) context.Context {
 }
 
 // Budget lets tenants ask models as far as their limits go, and adds up what that costs. It implements llm.Budget. What calls that run
-// at the same time cost may pass a limit. A cost counts at once and is stored behind the call, since no answer should wait for a commit; Close stores
-// what is left.
+// at the same time cost may pass a limit. A cost counts at once and is stored behind the call, since no answer should wait for a commit;
+// Close stores what is left.
 type Budget struct {
 	book  *Book
 	store store.Usage

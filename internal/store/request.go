@@ -19,6 +19,12 @@ func OneRequest(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestKey{}, &Request{known: map[any]any{}})
 }
 
+// InRequest reports whether the context's reads belong to one request, so that what one of them reads spares another.
+func InRequest(ctx context.Context) bool {
+	_, is := ctx.Value(requestKey{}).(*Request)
+	return is
+}
+
 // Remembered returns what the context's request remembers under the key, such as a memory.UserRef; ok is false where it
 // remembers nothing, and where the context belongs to no request.
 func Remembered[T any](ctx context.Context, key any) (value T, ok bool) {

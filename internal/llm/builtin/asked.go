@@ -208,20 +208,10 @@ var aspects = []struct {
 	name    string
 	pattern *regexp.Regexp
 }{
-	{
-		"answer_language",
-		regexp.MustCompile(
-			`(?i)\b(?:english|german|french|spanish|italian|portuguese|dutch|russian|polish|turkish|arabic|hindi|korean|japanese|chinese|ingl[ée]s|alem[áa]n|franc[ée]s|espa[ñn]ol|italiano|portugu[ée]s|coreano|japon[ée]s|chino)\b|(?:한국|영|독일|프랑스|스페인|일본|중국|러시아|이탈리아)어|(?:日本|英|韓国|中国|フランス|ドイツ|スペイン|韩|日|中|法|德|西班牙|俄)(?:語|语|文)`,
-		),
-	},
-	{"answer_emojis", regexp.MustCompile(`(?i)emoji|emotic|이모지|이모티콘|絵文字|表情`)},
-	{
-		"answer_length",
-		regexp.MustCompile(
-			`(?i)\b(?:short\w*|brief\w*|concise\w*|terse|long\w*|detailed|length\w*|cort[oa]s?|breves?|concis[oa]s?|larg[oa]s?|detallad[oa]s?)\b|짧|간결|길게|자세|短|簡潔|手短|詳し|简短|简洁|详细|长`,
-		),
-	},
-	{"answer_politeness", regexp.MustCompile(`(?i)\b(?:formal\w*|informal\w*|tutea\w*|de t[úu]|de usted)\b|반말|존댓말|敬語|タメ口|ため口|敬语`)},
+	{"answer_language", wordMarks("answer-language")},
+	{"answer_emojis", marks{"answer-emojis"}.pattern(`(?i)%s`)},
+	{"answer_length", wordMarks("answer-length")},
+	{"answer_politeness", wordMarks("answer-politeness")},
 }
 
 func aspect(wish string) string {

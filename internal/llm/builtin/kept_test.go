@@ -168,6 +168,7 @@ func TestNoPlanIsReadIntoAQuestionAnErrandOrWhatWasCancelled(t *testing.T) {
 		"I need to write a report about the wedding industry in June", "다음 주에 시험 범위가 뭐예요", "다음 주 날씨가 좋대요",
 		"来週の会議は火曜日です", "下周二的天气怎么样", "请帮我写一份下周比赛的通知", "Hola, soy nueva aquí",
 		"The name's not important", "I quit to go to bed",
+		"Soy Batman", "Soy Dios", "Soy Papá Noel",
 	} {
 		t.Run(said, func(t *testing.T) {
 			if facts := stated(t, said); len(facts) > 0 {
@@ -191,7 +192,7 @@ func stated(t *testing.T, said string) []string {
 func TestWhatIsNoNameIsNotLearntAsOne(t *testing.T) {
 	for _, said := range []string{
 		"I'm Korean American", "I'm Head Chef", "I'm South African", "I'm Team Lead", "This is New York", "Call me Tomorrow",
-		"叫我起床吧", "医者を呼んで", "택시라고 불러도 돼", "Dime Más", "Soy Piscis", "Soy Ingeniera", "我叫他起床", "夜型人間です", "看護師です", "元気です",
+		"叫我起床吧", "医者を呼んで", "택시라고 불러도 돼", "Dime Más", "Soy Piscis", "Soy Ingeniera", "Soy Dios", "Soy Batman", "Soy Papá Noel", "我叫他起床", "夜型人間です", "看護師です", "元気です",
 	} {
 		t.Run(said, func(t *testing.T) {
 			for _, f := range learntOf(t, said) {

@@ -32,9 +32,7 @@ func (r *reading) introduced(l extract.Line, sentence string) (string, *strings.
 }
 
 // namedSubject begins a sentence about somebody by name: what stands before the name, and the name.
-var namedSubject = regexp.MustCompile(
-	`^(\s*(?:(?i:so|oh|and|also|btw|by the way|remember|well|fyi|por cierto|además|y),? )*)(\p{Lu}\p{L}+)(?:'s | (?i:is|was|has|had|loves|likes|hates|can't|cannot|needs|takes|plays|works|lives|goes|got|started|wants|speaks|studies|turned|will|es|está|tiene|odia|no|vive|trabaja|juega|estudia|le)\s)`,
-)
+var namedSubject = marks{"before-name", "of-name"}.pattern(`^(\s*(?:(?i:%s),? )*)(\p{Lu}\p{L}+)(?:'s | (?i:%s)\s)`)
 
 // calls is what the speaker of a line calls somebody: "my daughter"; "" where nothing says so, or two things do.
 func (r *reading) calls(l extract.Line, name string) string {

@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
-	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -374,9 +373,7 @@ func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
 }
 
 // noValue is what follows the words of a correction without being one.
-var noValue = regexp.MustCompile(
-	`(?i)^(?:that|this|it|so|ok|okay|fine|good|true|right|wrong|fun|great|all|me|you|nothing|later|진짜|정말|농담|거짓말|비밀|아직|그게|이게|그거|이거|뭐|괜찮\S*|생각|문제|저|나)(?:\s|$)`,
-)
+var noValue = marks{"no-value"}.pattern(`(?i)^(?:%s)(?:\s|$)`)
 
 // mend is a statement with another object: the same rule must find it, of the same property.
 func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {

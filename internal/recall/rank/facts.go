@@ -50,6 +50,7 @@ type traits struct {
 	open     bool  // alive and current
 	wish     bool
 	core     bool // about a name, health or diet
+	learnt   bool // from messages: it has evidence
 }
 
 // NewFactIndex makes an empty index.
@@ -166,7 +167,7 @@ func (x *FactIndex) traitsOf(f memory.Fact) traits {
 	t := traits{
 		born: f.ValidFrom.UnixNano(), id: idStart(f.ID), session: x.session(learntIn(f)), category: uint8(f.Category),
 		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
-		core: promptinjection.IsEssential(f.Text),
+		core: promptinjection.IsEssential(f.Text), learnt: len(f.Evidence) > 0,
 	}
 	if f.Pinned {
 		t.weight = pinned
@@ -292,10 +293,13 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 		if len(list) == 0 || out[t] != nil {
 			continue
 		}
-		places := make([]memory.Place, 0, len(list))
-		for _, n := range list {
-			if !x.traits[n].open {
+		var places []memory.Place
+		for i, n := range list {
+			if !x.traits[n].open || !x.traits[n].learnt {
 				continue
+			}
+			if places == nil {
+				places = make([]memory.Place, 0, len(list)-i) // most facts were learnt from one message
 			}
 			for _, e := range x.facts[n].Evidence {
 				places = append(places, e.Place())

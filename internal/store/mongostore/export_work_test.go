@@ -48,12 +48,6 @@ func (s *Store) SegmentData(ctx context.Context) (int64, error) {
 	return s.segments.CountDocuments(ctx, eq())
 }
 
-// Steadily calls read as SearchIndex reads what is pending.
-func (s *Store) Steadily(ctx context.Context, scope memory.ScopeKey, read func() error) error {
-	_, err := s.steadily(ctx, scope, read)
-	return err
-}
-
 // ServerTold reports whether the server told what time it is.
 func (s *Store) ServerTold() bool {
 	s.clock.mu.Lock()

@@ -24,42 +24,48 @@ func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery)
 	if err != nil {
 		return store.SearchIndexState{}, err
 	}
-	var waiting []turnDoc
-	m, err := s.steadily(ctx, u.Scope, func() (err error) {
-		waiting, err = s.waiting(ctx, u.Scope, 0)
-		return err
-	})
+	look, err := s.steadyLook(ctx, u.Scope)
 	if err != nil {
 		return store.SearchIndexState{}, err
 	}
-	return s.searchIndexState(ctx, m, waiting, q)
+	return s.searchIndexState(ctx, look.manifest, look.waiting, q)
 }
 
-// steadily calls read until the manifest has stayed the same meanwhile, and returns that manifest. The first look at it may be one that
-// the request has taken already: from there on it must have stayed the same.
-func (s *searchIndex) steadily(ctx context.Context, scope memory.ScopeKey, read func() error) (manifestDoc, error) {
+// indexLook is a manifest with the turns that were pending after it was read.
+type indexLook struct {
+	manifest manifestDoc
+	waiting  []turnDoc // without their content, oldest first
+}
+
+// indexOf is the key under which a request remembers its first look at a user's index.
+type indexOf memory.ScopeKey
+
+// look reads the manifest, and then the pending turns.
+func (s *searchIndex) look(ctx context.Context, scope memory.ScopeKey) (out indexLook, err error) {
+	if out.manifest, err = s.completedManifest(ctx, scope); err != nil {
+		return out, err
+	}
+	out.waiting, err = s.waiting(ctx, scope, 0)
+	return out, err
+}
+
+// steadyLook looks until the manifest has stayed the same since it was read. The first look may be one that the request has taken
+// already: from there on the manifest must have stayed the same.
+func (s *searchIndex) steadyLook(ctx context.Context, scope memory.ScopeKey) (out indexLook, err error) {
 	for n := range maxReads {
-		m, seen := store.Remembered[manifestDoc](ctx, manifestOf(scope))
-		var err error
-		if !seen || n > 0 {
-			m, err = s.completedManifest(ctx, scope)
-		}
-		if err != nil {
-			return m, err
-		}
-		if err := read(); err != nil {
-			return m, err
+		look, taken := store.Remembered[indexLook](ctx, indexOf(scope))
+		if !taken || n > 0 {
+			if look, err = s.look(ctx, scope); err != nil {
+				return look, err
+			}
 		}
 		rev, err := s.revision(ctx, scope)
-		if err != nil || rev == m.Rev {
-			return m, err
+		if err != nil || rev == look.manifest.Rev {
+			return look, err
 		}
 	}
-	return manifestDoc{}, store.Contention("others write the index")
+	return out, store.Contention("others write the index")
 }
-
-// manifestOf is the key under which a request remembers the manifest that it read first.
-type manifestOf memory.ScopeKey
 
 // waiting reads the user's pending turns without their content, oldest first, up to the limit; 0 for all. The order of
 // record times is that of a session's turns.
@@ -230,20 +236,34 @@ func (s *searchIndex) readTurns(ctx context.Context, turns []turnDoc) (map[strin
 }
 
 // unindexedFrom returns where the session's first pending turn begins; 0 when none is pending. It walks the user's
-// pending turns, not the session's turns: those may be many more.
+// pending turns, not the session's turns: those may be many more. A request reads all of them, for the search that comes next in it.
 func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
-	m, err := s.completedManifest(ctx, scope)
-	if err != nil {
+	if store.InRequest(ctx) {
+		look, err := s.look(ctx, scope)
+		if err != nil {
+			return 0, err
+		}
+		store.Remember(ctx, indexOf(scope), look)
+		return firstSeqIn(look.waiting, session), nil
+	}
+	if _, err := s.completedManifest(ctx, scope); err != nil {
 		return 0, err
 	}
-	store.Remember(ctx, manifestOf(scope), m)
 	var first turnDoc
-	err = s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session),
+	err := s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session),
 		options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))).Decode(&first)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}
 	return first.FirstSeq, s.failed("find the first pending turn", err)
+}
+
+// firstSeqIn is where the session's first turn of these begins; 0 where none is of it.
+func firstSeqIn(turns []turnDoc, session memory.SessionKey) int64 {
+	if n := slices.IndexFunc(turns, func(t turnDoc) bool { return t.Session == session }); n >= 0 {
+		return turns[n].FirstSeq
+	}
+	return 0
 }
 
 // segmentDoc is the data of a segment. One that no manifest names is left of a write that was not committed.

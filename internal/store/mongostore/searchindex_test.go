@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
@@ -50,7 +52,12 @@ type census struct {
 
 func count(t testing.TB, s *mongostore.Store) census {
 	t.Helper()
-	state, err := s.SearchIndex(t.Context(), store.SearchIndexQuery{User: alice, MaxUnindexed: 1000})
+	return countIn(t.Context(), t, s)
+}
+
+func countIn(ctx context.Context, t testing.TB, s *mongostore.Store) census {
+	t.Helper()
+	state, err := s.SearchIndex(ctx, store.SearchIndexQuery{User: alice, MaxUnindexed: 1000})
 	if err != nil {
 		t.Fatalf("SearchIndex: %v", err)
 	}
@@ -314,17 +321,52 @@ func TestWhatIsPendingIsReadAgainWhenTheIndexChangedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b, head := threeTurns(t)
 			mustPut(t, a, segmentOf(head, "x", 1))
-			reads := 0
-			err := a.Steadily(t.Context(), head.ScopeKey, func() error {
-				if reads++; reads == 1 {
-					change(t, b, head)
-				}
-				return nil
-			})
-			if reads != 2 || err != nil {
-				t.Errorf("%d reads, error %v, want 2", reads, err)
+			ctx := store.OneRequest(t.Context())
+			if _, err := a.SessionWork(ctx, head.Ref); err != nil { // its look at the index is what the search begins with
+				t.Fatal(err)
+			}
+			change(t, b, head)
+			if diff := cmp.Diff(count(t, b), countIn(ctx, t, a)); diff != "" {
+				t.Errorf("what the request found of the index (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// commands counts the commands of a context.
+type commands struct{ atomic.Int64 }
+
+func (c *commands) IdleBegins() { c.Add(1) }
+func (c *commands) IdleEnds()   {}
+
+func TestARequestThatReadTheSessionsWorkSearchesAfterOneCommandMore(t *testing.T) {
+	a, _, head := threeTurns(t)
+	mustPut(t, a, segmentOf(head, "x", 1, 2, 3))
+	request := store.OneRequest(t.Context())
+	work, err := a.SessionWork(request, head.Ref)
+	if err != nil || work.UnindexedFrom != 0 {
+		t.Fatalf("unindexed from %d, error %v", work.UnindexedFrom, err)
+	}
+	sent := &commands{}
+	if got := countIn(backendlatency.Notify(request, sent), t, a); got.Indexed != 3 || sent.Load() != 1 {
+		t.Errorf("%d messages by %d commands, want 3 by one, which looks whether the index has stayed", got.Indexed, sent.Load())
+	}
+}
+
+func TestTheFirstPendingTurnOfASessionIsTheSameInARequest(t *testing.T) {
+	a, _, head := threeTurns(t)
+	other := alice.Session("other")
+	mustAppend(t, a, say(other, "before"))
+	mustPut(t, a, segmentOf(head, "x", 1))
+	for _, want := range []struct {
+		ref  memory.SessionRef
+		from int64
+	}{{head.Ref, 2}, {other, 1}} {
+		for name, ctx := range map[string]context.Context{"alone": t.Context(), "in a request": store.OneRequest(t.Context())} {
+			if work, err := a.SessionWork(ctx, want.ref); err != nil || work.UnindexedFrom != want.from {
+				t.Errorf("%s: session %s: unindexed from %d, error %v, want %d", name, want.ref.SessionID, work.UnindexedFrom, err, want.from)
+			}
+		}
 	}
 }
 
