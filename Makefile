@@ -67,7 +67,7 @@ race: ## the tests of all that locks or starts goroutines, with the race detecto
 	CGO_ENABLED=1 go test -C bench $(RACE) -shuffle=$(SEED) ./...
 
 sdks: ## the Python SDKs that a test gives renderings to, and the schemas of their request types; run the test with what this prints
-	@python=$$(internal/assembly/assemblytest/sdks/venv.sh); "$$python" internal/assembly/assemblytest/sdks/schemas.py internal/assembly/assemblytest/sdks/schemas; \
+	@python=$$(internal/assembly/providerrules/sdks/venv.sh); "$$python" internal/assembly/providerrules/sdks/schemas.py internal/assembly/providerrules/sdks/schemas; \
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
 real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server, and the console in Chromium; installs them, but for Node.js, Python 3, curl and chromium

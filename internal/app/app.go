@@ -26,6 +26,7 @@ import (
 	"github.com/stratamem/strata/internal/console"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/grpcapi"
 	"github.com/stratamem/strata/internal/httpapi"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
@@ -35,7 +36,6 @@ import (
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/server"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
@@ -105,7 +105,7 @@ type App struct {
 	audit        *audit.Trail // nil while the audit is off
 	secret       []byte       // the primary store's, for what only its servers may make
 	firstKey     string       // the token of the key that this start made; "" for none
-	server       *server.Server
+	server       *grpcapi.Server
 	listener     net.Listener
 	metrics      *telemetry.Server // nil when off
 	recorder     *telemetry.Recorder
@@ -202,7 +202,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	if err := a.openAudit(ctx, recorder); err != nil {
 		return err
 	}
-	a.server, err = server.New(a.audited(server.Options{
+	a.server, err = grpcapi.New(a.audited(grpcapi.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
 		Gate: a.gate, Turns: a.turns, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
@@ -215,7 +215,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 }
 
 // newHTTP makes the handler of callers who do not speak gRPC.
-func (a *App) newHTTP(api server.Entrance) (http.Handler, error) {
+func (a *App) newHTTP(api grpcapi.Entrance) (http.Handler, error) {
 	hosts := a.cfg.HTTPHosts.List()
 	if len(hosts) == 0 && !a.cfg.Insecure && a.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
 		hosts = httpapi.LoopbackHosts()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/server"
+	"github.com/stratamem/strata/internal/grpcapi"
 )
 
 // openAudit makes what keeps the audit, unless it is off.
@@ -46,7 +46,7 @@ func (a *App) auditLines() (io.Writer, error) {
 }
 
 // audited are the options of a server whose calls have entries in the audit, where there is one.
-func (a *App) audited(o server.Options) server.Options {
+func (a *App) audited(o grpcapi.Options) grpcapi.Options {
 	if a.audit != nil {
 		o.Audit, o.AuditEntries, o.AuditAgents = a.audit, a.audit, a.cfg.Audit == config.AuditAgents
 	}

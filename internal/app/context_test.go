@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/config"
 )
 
@@ -160,11 +160,11 @@ func TestBuildContext(t *testing.T) {
 		for _, role := range []memoryv1.MemoryRole{1, 2, 3} {
 			req := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts", Instructions: "Be kind.", Overrides: &memoryv1.ContextOverrides{MemoryRole: role}, Pending: []*memoryv1.Message{user("", "and dessert?")}}
 			req.Render = memoryv1.Render_RENDER_OPENAI
-			if err := assemblytest.OpenAI([]byte(h.context(t, req).GetRendering())); err != nil {
+			if err := providerrules.OpenAI([]byte(h.context(t, req).GetRendering())); err != nil {
 				t.Errorf("OpenAI, %v: %v", role, err)
 			}
 			req.Render = memoryv1.Render_RENDER_ANTHROPIC
-			if err := assemblytest.Anthropic([]byte(h.context(t, req).GetRendering())); err != nil {
+			if err := providerrules.Anthropic([]byte(h.context(t, req).GetRendering())); err != nil {
 				t.Errorf("Anthropic, %v: %v", role, err)
 			}
 		}
@@ -318,7 +318,7 @@ func TestBuildContext(t *testing.T) {
 		h := start(t)
 		h.record(t, "s", user("", "go"), toolCall("", "c1", "f", "{}"))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Pending: []*memoryv1.Message{toolResult("", "c1", "forty-two")}, Overrides: &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{{Section: recent}}}, Render: memoryv1.Render_RENDER_OPENAI})
-		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil || !strings.Contains(r.GetRendering(), "forty-two") {
+		if err := providerrules.OpenAI([]byte(r.GetRendering())); err != nil || !strings.Contains(r.GetRendering(), "forty-two") {
 			t.Errorf("%v\n%s", err, r.GetRendering())
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
@@ -310,9 +310,9 @@ func checkHidden(t *rapid.T, req *memoryv1.BuildContextRequest, r *memoryv1.Buil
 	var err error
 	switch req.GetRender() {
 	case memoryv1.Render_RENDER_OPENAI:
-		err = assemblytest.OpenAI([]byte(r.GetRendering()))
+		err = providerrules.OpenAI([]byte(r.GetRendering()))
 	case memoryv1.Render_RENDER_ANTHROPIC:
-		err = assemblytest.Anthropic([]byte(r.GetRendering()))
+		err = providerrules.Anthropic([]byte(r.GetRendering()))
 	}
 	if err != nil {
 		t.Fatalf("the provider would refuse it: %v\n%s", err, r.GetRendering())

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/telemetry"
 )
@@ -15,39 +15,39 @@ import (
 // limiting is what holds tenants to their limits.
 type limiting struct {
 	tenants  *auth.Tenants
-	book     *limits.Book
-	rates    *limits.Rates
-	budget   *limits.Budget
-	messages *limits.Messages
+	book     *quota.Book
+	rates    *quota.Rates
+	budget   *quota.Budget
+	messages *quota.Messages
 	asks     func(ctx context.Context, tenant string) (bool, error) // whether a tenant's summaries ask a model that costs something
 }
 
 // newLimits makes it. Callers are verified by what verifies, whose tenants are those that limits are read of.
 func (a *App) newLimits(recorder *telemetry.Recorder, verifies auth.Verifier) {
 	tenants := auth.NewTenants(verifies, a.store, a.store.Now)
-	book := limits.NewBook(defaultLimits(a.cfg), tenants)
+	book := quota.NewBook(defaultLimits(a.cfg), tenants)
 	a.limits = limiting{
-		tenants: tenants, book: book, rates: limits.NewRates(book, recorder, time.Now),
-		budget: limits.NewBudget(limits.BudgetOptions{
+		tenants: tenants, book: book, rates: quota.NewRates(book, recorder, time.Now),
+		budget: quota.NewBudget(quota.BudgetOptions{
 			Book: book, Store: a.store, Price: a.price, Meter: recorder, Now: a.store.Now, Log: a.log,
 		}),
-		messages: limits.NewMessages(book, a.store, recorder, a.store.Now),
+		messages: quota.NewMessages(book, a.store, recorder, a.store.Now),
 	}
 }
 
 // price is that of a model; what is built in costs nothing.
-func (a *App) price(model string) limits.Price {
+func (a *App) price(model string) quota.Price {
 	p, _ := a.cfg.Price(model)
-	return limits.Price{Input: p.Input, Output: p.Output}
+	return quota.Price{Input: p.Input, Output: p.Output}
 }
 
 // defaultLimits are those of tenants that have none of their own.
-func defaultLimits(cfg config.Config) limits.Limits {
-	return limits.Limits{
-		limits.TenantRequests: cfg.TenantRequests, limits.UserRequests: cfg.UserRequests, limits.KeyRequests: cfg.KeyRequests,
-		limits.TenantBytes: float64(cfg.TenantBytes), limits.UserBytes: float64(cfg.UserBytes), limits.KeyBytes: float64(cfg.KeyBytes),
-		limits.TenantTokens: float64(cfg.TenantTokens), limits.TenantDayCost: cfg.TenantDayCost, limits.TenantMonthCost: cfg.TenantMonthCost,
-		limits.TenantMessages: float64(cfg.TenantMessages), limits.UserMessages: float64(cfg.UserMessages),
+func defaultLimits(cfg config.Config) quota.Limits {
+	return quota.Limits{
+		quota.TenantRequests: cfg.TenantRequests, quota.UserRequests: cfg.UserRequests, quota.KeyRequests: cfg.KeyRequests,
+		quota.TenantBytes: float64(cfg.TenantBytes), quota.UserBytes: float64(cfg.UserBytes), quota.KeyBytes: float64(cfg.KeyBytes),
+		quota.TenantTokens: float64(cfg.TenantTokens), quota.TenantDayCost: cfg.TenantDayCost, quota.TenantMonthCost: cfg.TenantMonthCost,
+		quota.TenantMessages: float64(cfg.TenantMessages), quota.UserMessages: float64(cfg.UserMessages),
 	}
 }
 

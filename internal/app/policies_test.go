@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
@@ -55,7 +55,7 @@ func TestContextPolicies(t *testing.T) {
 		if len(r.GetCleared()) != 18 || len(section(r, recent).GetItems()) != 80 || len(section(plain, recent).GetItems()) >= 80 {
 			t.Errorf("%d cleared, %d messages instead of %d", len(r.GetCleared()), len(section(r, recent).GetItems()), len(section(plain, recent).GetItems()))
 		}
-		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil {
+		if err := providerrules.OpenAI([]byte(r.GetRendering())); err != nil {
 			t.Error(err)
 		}
 		u := r.GetUsage()
@@ -147,7 +147,7 @@ func TestContextPolicies(t *testing.T) {
 				t.Errorf("%q is not in\n%s", want, r.GetRendering())
 			}
 		}
-		if err := assemblytest.OpenAI([]byte(r.GetRendering())); err != nil {
+		if err := providerrules.OpenAI([]byte(r.GetRendering())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -182,7 +182,7 @@ func TestContextPolicies(t *testing.T) {
 		if !strings.Contains(r.GetRendering(), "found it") {
 			t.Errorf("rendering\n%s", r.GetRendering())
 		}
-		if err := assemblytest.Anthropic([]byte(r.GetRendering())); err != nil {
+		if err := providerrules.Anthropic([]byte(r.GetRendering())); err != nil {
 			t.Error(err)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 )
 
 func TestRecord(t *testing.T) {
@@ -243,7 +243,7 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 	t.Run("stands in no rendering", func(t *testing.T) {
 		h := start(t)
 		h.record(t, "s", user("q", "hello"), empty(), user("", "still there?"))
-		for render, check := range map[memoryv1.Render]func([]byte) error{memoryv1.Render_RENDER_OPENAI: assemblytest.OpenAI, memoryv1.Render_RENDER_ANTHROPIC: assemblytest.Anthropic} {
+		for render, check := range map[memoryv1.Render]func([]byte) error{memoryv1.Render_RENDER_OPENAI: providerrules.OpenAI, memoryv1.Render_RENDER_ANTHROPIC: providerrules.Anthropic} {
 			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: render, Pending: []*memoryv1.Message{empty()}})
 			if err := check([]byte(r.GetRendering())); err != nil || strings.Contains(r.GetRendering(), `"assistant"`) {
 				t.Errorf("%v: %s", err, r.GetRendering())

@@ -8,7 +8,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 )
 
 // TestContextsForResponses: an agent of OpenAI's Responses sends a rendering as its input.
@@ -39,7 +39,7 @@ func TestContextsForResponses(t *testing.T) {
 	input := func(t *testing.T, h *harness, pending ...*memoryv1.Message) (input []string) {
 		t.Helper()
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "ferry", Pending: pending, Render: memoryv1.Render_RENDER_RESPONSES})
-		if err := assemblytest.Responses([]byte(r.GetRendering())); err != nil {
+		if err := providerrules.Responses([]byte(r.GetRendering())); err != nil {
 			t.Fatalf("%v\n%s", err, r.GetRendering())
 		}
 		var body struct{ Input []json.RawMessage }

@@ -22,7 +22,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/server"
+	"github.com/stratamem/strata/internal/grpcapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -83,7 +83,7 @@ func TestServerHabits(t *testing.T) {
 		})
 		var trailer metadata.MD
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("", "x")}}, grpc.Trailer(&trailer)))(t)
-		if len(trailer.Get(server.HandlerTimeTrailer)) != 1 {
+		if len(trailer.Get(grpcapi.HandlerTimeTrailer)) != 1 {
 			t.Errorf("trailer %v", trailer)
 		}
 	})

@@ -14,10 +14,10 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
@@ -29,7 +29,7 @@ import (
 // an endpoint that is not its own.
 type tenantModels struct {
 	cfg     config.Config
-	tenants limits.Tenants
+	tenants quota.Tenants
 	chat    func(chatEndpoint) (llm.Chat, func(), error)
 
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ type ownModels struct {
 	close      func()
 }
 
-func newTenantModels(cfg config.Config, tenants limits.Tenants, chat func(chatEndpoint) (llm.Chat, func(), error)) *tenantModels {
+func newTenantModels(cfg config.Config, tenants quota.Tenants, chat func(chatEndpoint) (llm.Chat, func(), error)) *tenantModels {
 	return &tenantModels{cfg: cfg, tenants: tenants, chat: chat, open: map[string]*ownModels{}}
 }
 
@@ -66,7 +66,7 @@ func (t *tenantModels) Rests(ctx context.Context, tenant string) bool {
 
 // of returns the models of the tenant that ctx names; nil where those are the server's.
 func (t *tenantModels) of(ctx context.Context) (*ownModels, error) {
-	tenant := limits.Payer(ctx)
+	tenant := quota.Payer(ctx)
 	if tenant == "" {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Err: errors.New("nobody is named who asks the model")}
 	}

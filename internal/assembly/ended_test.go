@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/boundtest"
+	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -19,7 +19,7 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(asked *int) assembly.Input {
-		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: boundtest.Counter{Counter: counter, Asked: asked}, Render: assembly.RenderText}
+		in := assembly.Input{SessionID: "s", Available: 1 << 30, Counter: canceltest.Counter{Counter: counter, Asked: asked}, Render: assembly.RenderText}
 		in.Policy.Sections.Recent, in.Policy.RecentN = true, 1000
 		for i := range 1000 {
 			in.LastSeq++
@@ -36,7 +36,7 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 	for name, after := range map[string]int{"at once": 0, "while the tail is priced": 100} {
 		t.Run(name, func(t *testing.T) {
 			part = 0
-			ctx := boundtest.Ending(t.Context(), after)
+			ctx := canceltest.Ending(t.Context(), after)
 			out, err := assembly.Assemble(ctx, in(&part))
 			if !errors.Is(err, context.DeadlineExceeded) || out.Rendering != "" || len(out.Sections) > 0 {
 				t.Errorf("%d sections and %v, want none and the context's error", len(out.Sections), err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -63,7 +63,7 @@ func TestWhatIsHidden(t *testing.T) {
 		in := input(t, RenderOpenAI, said(memory.RoleUser, "look"), calling("a", "b"), answering(memory.RoleTool, "a"), answering(memory.RoleTool, "b"), said(memory.RoleAssistant, "done"))
 		r := assemble(t, hiding(in, 2))
 		want(t, r.Omitted, []Omission{left(2, 4, OmitHidden)})
-		if err := assemblytest.OpenAI([]byte(r.Rendering)); err != nil {
+		if err := providerrules.OpenAI([]byte(r.Rendering)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -73,7 +73,7 @@ func TestWhatIsHidden(t *testing.T) {
 		in := input(t, RenderAnthropic, said(memory.RoleUser, "look"), call, answering(memory.RoleTool, "a"), said(memory.RoleUser, "and?"))
 		r := assemble(t, hiding(in, 3))
 		want(t, r.Omitted, []Omission{left(2, 2, OmitUnansweredCall), left(3, 3, OmitHidden)})
-		if err := assemblytest.Anthropic([]byte(r.Rendering)); err != nil || !strings.Contains(r.Rendering, "let me see") {
+		if err := providerrules.Anthropic([]byte(r.Rendering)); err != nil || !strings.Contains(r.Rendering, "let me see") {
 			t.Errorf("%v: %s", err, r.Rendering)
 		}
 	})

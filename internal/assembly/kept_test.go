@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -78,7 +78,7 @@ func TestWhatAPolicyKeeps(t *testing.T) {
 		in.Kept, in.Tail = in.Tail[1:3], in.Tail[4:]
 		r := assemble(t, in)
 		want(t, seqs(section(r, SectionRecent)), []int64{2, 3, 5})
-		if err := assemblytest.OpenAI([]byte(r.Rendering)); err != nil {
+		if err := providerrules.OpenAI([]byte(r.Rendering)); err != nil {
 			t.Error(err)
 		}
 	})

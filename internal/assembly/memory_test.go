@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
@@ -349,7 +349,7 @@ func TestMemoryAfterTheHistory(t *testing.T) {
 			r := assemble(t, in)
 			want(t, strings.Count(r.Rendering, `"cache_control":{"type":"ephemeral"}`), 1)
 			want(t, strings.Contains(r.Rendering[:r.Stable.Bytes], "cache_control"), true)
-			if err := assemblytest.Anthropic([]byte(r.Rendering)); err != nil {
+			if err := providerrules.Anthropic([]byte(r.Rendering)); err != nil {
 				t.Errorf("%v:\n%s", err, r.Rendering)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
@@ -750,11 +750,11 @@ func checkForm(t *rapid.T, in Input, r Result) {
 	var err error
 	switch in.Render {
 	case RenderOpenAI:
-		err = assemblytest.OpenAI([]byte(r.Rendering))
+		err = providerrules.OpenAI([]byte(r.Rendering))
 	case RenderResponses:
-		err = assemblytest.Responses([]byte(r.Rendering))
+		err = providerrules.Responses([]byte(r.Rendering))
 	case RenderAnthropic:
-		err = assemblytest.Anthropic([]byte(r.Rendering))
+		err = providerrules.Anthropic([]byte(r.Rendering))
 	case RenderText:
 		want := 0
 		for _, s := range r.Sections {

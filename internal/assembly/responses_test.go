@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/tokens"
@@ -24,7 +24,7 @@ func responsesOf(t *testing.T, messages ...memory.Message) (string, []Omission) 
 	in := input(t, RenderResponses, messages...)
 	in.Available = 100_000
 	r := assemble(t, in)
-	if err := assemblytest.Responses([]byte(r.Rendering)); err != nil {
+	if err := providerrules.Responses([]byte(r.Rendering)); err != nil {
 		t.Errorf("%v\n%s", err, r.Rendering)
 	}
 	return r.Rendering, r.Omitted

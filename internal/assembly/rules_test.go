@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
@@ -176,7 +176,7 @@ func TestBudgetTooSmall(t *testing.T) {
 // shape is the roles and call ids of an OpenAI rendering, such as "user assistant(a,b) tool:a tool:b".
 func shape(t testing.TB, rendering string) string {
 	t.Helper()
-	if err := assemblytest.OpenAI([]byte(rendering)); err != nil {
+	if err := providerrules.OpenAI([]byte(rendering)); err != nil {
 		t.Fatalf("%v\n%s", err, rendering)
 	}
 	var body struct {
@@ -240,7 +240,7 @@ func TestToolCalls(t *testing.T) {
 			want(t, shape(t, r.Rendering), tc.want)
 			want(t, r.Omitted, tc.omitted)
 			a := assemble(t, input(t, RenderAnthropic, tc.messages...))
-			if err := assemblytest.Anthropic([]byte(a.Rendering)); err != nil {
+			if err := providerrules.Anthropic([]byte(a.Rendering)); err != nil {
 				t.Errorf("%v\n%s", err, a.Rendering)
 			}
 		})

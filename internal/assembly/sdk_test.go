@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 	"github.com/stratamem/strata/internal/tokens"
@@ -114,7 +114,7 @@ func renderings(t *testing.T) map[string]string {
 func TestRenderingsFitTheRequestTypesOfTheSDKs(t *testing.T) {
 	for name, rendering := range renderings(t) {
 		form, _, _ := strings.Cut(name, ":")
-		check := map[string]func([]byte) error{"openai": assemblytest.OpenAI, "responses": assemblytest.Responses, "anthropic": assemblytest.Anthropic}
+		check := map[string]func([]byte) error{"openai": providerrules.OpenAI, "responses": providerrules.Responses, "anthropic": providerrules.Anthropic}
 		if err := check[form]([]byte(rendering)); err != nil {
 			t.Errorf("%s: %v\n%.2000s", name, err, rendering)
 		}
@@ -125,9 +125,9 @@ func TestRenderingsFitTheRequestTypesOfTheSDKs(t *testing.T) {
 func TestTheSDKsAndLangChainTakeRenderings(t *testing.T) {
 	python := os.Getenv("STRATA_TEST_SDKS_PYTHON")
 	if python == "" {
-		backend.Missing(t, "sdks", "STRATA_TEST_SDKS_PYTHON is not set: internal/assembly/assemblytest/sdks/venv.sh makes the Python and prints it")
+		backend.Missing(t, "sdks", "STRATA_TEST_SDKS_PYTHON is not set: internal/assembly/providerrules/sdks/venv.sh makes the Python and prints it")
 	}
-	folder := filepath.Join("assemblytest", "sdks")
+	folder := filepath.Join("providerrules", "sdks")
 	t.Run("the committed schemas are those of the installed SDKs", func(t *testing.T) {
 		fresh := t.TempDir()
 		if out, err := exec.CommandContext(t.Context(), python, filepath.Join(folder, "schemas.py"), fresh).CombinedOutput(); err != nil {

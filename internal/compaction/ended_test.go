@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/boundtest"
+	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -16,8 +16,8 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 	compressed := compaction.Policy{Compress: compaction.Compress{Strategy: compaction.StrategyChunked, ChunkMessages: 1, Writing: compaction.Writing{Fallback: compaction.FallbackExtract}}}
 	t.Run("no more messages are counted once nobody waits", func(t *testing.T) {
 		asked := 0
-		h := compaction.History{Messages: messages, Counter: boundtest.Counter{Counter: counterOf(t, tokens.Chars4), Asked: &asked}}
-		plan, err := compaction.Decide(boundtest.Ending(t.Context(), 5), h, compressed)
+		h := compaction.History{Messages: messages, Counter: canceltest.Counter{Counter: counterOf(t, tokens.Chars4), Asked: &asked}}
+		plan, err := compaction.Decide(canceltest.Ending(t.Context(), 5), h, compressed)
 		if plan != nil || !errors.Is(err, context.DeadlineExceeded) || asked > 10 {
 			t.Errorf("got plan %v and error %v, after %d counts", plan, err, asked)
 		}
@@ -28,7 +28,7 @@ func TestAPolicyEndsWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := 0
-		ctx := boundtest.Ending(t.Context(), 20)
+		ctx := canceltest.Ending(t.Context(), 20)
 		got, err := plan.Run(ctx, func(compaction.Request) compaction.Answer {
 			asked++
 			return compaction.Answer{Text: "Mina has a dog called Rex.", Verbatim: true}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/assembly/assemblytest"
+	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
@@ -213,7 +213,7 @@ func providersTakeIt(t *rapid.T, h compaction.History, messages []memory.Message
 	for i := range tail {
 		tail[i].Seq = int64(i + 1)
 	}
-	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: assemblytest.OpenAI, assembly.RenderAnthropic: assemblytest.Anthropic, assembly.RenderResponses: assemblytest.Responses} {
+	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: providerrules.OpenAI, assembly.RenderAnthropic: providerrules.Anthropic, assembly.RenderResponses: providerrules.Responses} {
 		got, err := assembly.Assemble(t.Context(), assembly.Input{
 			Tail: tail, LastSeq: int64(len(tail)), Policy: contextprofile.Profile{RecentN: len(tail), Sections: contextprofile.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})

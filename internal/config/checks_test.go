@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 )
 
 func TestChecksAreReadFromTheFile(t *testing.T) {
@@ -24,16 +24,16 @@ profiles:
       plain: {markup: [html, control], action: strip}
 `
 	l := load(t, Sources{File: "s.yaml", ReadFile: fileOf(file)})
-	secrets := messagechecks.Rule{Name: "no-secrets", Roles: []memory.Role{memory.RoleUser}, Test: messagechecks.StopWords{"password", "top secret"}, Action: memory.CheckReplace, Text: "[withheld]"}
-	if d := cmp.Diff([]messagechecks.Rule{secrets}, l.Profiles["default"].CheckRules()); d != "" {
+	secrets := contentchecks.Rule{Name: "no-secrets", Roles: []memory.Role{memory.RoleUser}, Test: contentchecks.StopWords{"password", "top secret"}, Action: memory.CheckReplace, Text: "[withheld]"}
+	if d := cmp.Diff([]contentchecks.Rule{secrets}, l.Profiles["default"].CheckRules()); d != "" {
 		t.Errorf("the default profile (-want +got):\n%s", d)
 	}
-	want := []messagechecks.Rule{
-		{Name: "answer", Roles: []memory.Role{memory.RoleAssistant}, Test: messagechecks.JSON{Schema: `{"type":"object"}`}, Action: memory.CheckRetry, Hint: "Answer with a JSON object."},
-		{Name: "cards", Roles: []memory.Role{memory.RoleUser, memory.RoleAssistant}, Test: messagechecks.Patterns{`\d{4}(,|-)\d{4}`}, Action: memory.CheckStrip},
+	want := []contentchecks.Rule{
+		{Name: "answer", Roles: []memory.Role{memory.RoleAssistant}, Test: contentchecks.JSON{Schema: `{"type":"object"}`}, Action: memory.CheckRetry, Hint: "Answer with a JSON object."},
+		{Name: "cards", Roles: []memory.Role{memory.RoleUser, memory.RoleAssistant}, Test: contentchecks.Patterns{`\d{4}(,|-)\d{4}`}, Action: memory.CheckStrip},
 		secrets,
-		{Name: "plain", Test: messagechecks.Markup{messagechecks.HTML, messagechecks.Control}, Action: memory.CheckStrip},
-		{Name: "short", Test: messagechecks.MaxLength{Characters: 2000, Tokens: 300}, Action: memory.CheckStrip},
+		{Name: "plain", Test: contentchecks.Markup{contentchecks.HTML, contentchecks.Control}, Action: memory.CheckStrip},
+		{Name: "short", Test: contentchecks.MaxLength{Characters: 2000, Tokens: 300}, Action: memory.CheckStrip},
 	}
 	if d := cmp.Diff(want, l.Profiles["strict"].CheckRules()); d != "" {
 		t.Errorf("a profile that starts from it (-want +got):\n%s", d)

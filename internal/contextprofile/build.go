@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -14,7 +14,7 @@ import (
 // Prepare returns the policies with what can be made ready of every profile: its checks are compiled, the places of its
 // prompts are filled, and a profile that names no counter gets the one given. The profiles must be valid.
 func (p Set) Prepare(counter string) (Set, error) {
-	p.Profiles, p.rules = maps.Clone(p.Profiles), map[string]*messagechecks.Set{}
+	p.Profiles, p.rules = maps.Clone(p.Profiles), map[string]*contentchecks.Set{}
 	for name, profile := range p.Profiles {
 		profile.Counter = cmp.Or(profile.Counter, counter)
 		rules, err := profile.compileChecks()
@@ -30,7 +30,7 @@ func (p Set) Prepare(counter string) (Set, error) {
 }
 
 // compileChecks makes a profile's checks ready, with tokens counted by its counter; nil for none.
-func (p Profile) compileChecks() (*messagechecks.Set, error) {
+func (p Profile) compileChecks() (*contentchecks.Set, error) {
 	if len(p.Checks) == 0 {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (p Profile) compileChecks() (*messagechecks.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return messagechecks.Compile(p.CheckRules(), by)
+	return contentchecks.Compile(p.CheckRules(), by)
 }
 
 // prepare makes styles of what the profile says about prompts.

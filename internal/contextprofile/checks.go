@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -36,16 +36,16 @@ func (e *Expressions) UnmarshalText(text []byte) error {
 }
 
 // CheckRules are the profile's checks in the order of their names.
-func (p Profile) CheckRules() []messagechecks.Rule {
-	var rules []messagechecks.Rule
+func (p Profile) CheckRules() []contentchecks.Rule {
+	var rules []contentchecks.Rule
 	for _, name := range slices.Sorted(maps.Keys(p.Checks)) {
 		rules = append(rules, p.Checks[name].rule(name))
 	}
 	return rules
 }
 
-func (c Check) rule(name string) messagechecks.Rule {
-	r := messagechecks.Rule{Name: name, Roles: c.Roles, Action: actions()[c.Action], Text: c.Text, Hint: c.Hint}
+func (c Check) rule(name string) contentchecks.Rule {
+	r := contentchecks.Rule{Name: name, Roles: c.Roles, Action: actions()[c.Action], Text: c.Text, Hint: c.Hint}
 	if tests := c.tests(); len(tests) == 1 {
 		r.Test = tests[0]
 	}
@@ -53,22 +53,22 @@ func (c Check) rule(name string) messagechecks.Rule {
 }
 
 // tests are what the check looks for.
-func (c Check) tests() []messagechecks.Test {
-	var all []messagechecks.Test
+func (c Check) tests() []contentchecks.Test {
+	var all []contentchecks.Test
 	if len(c.StopWords) > 0 {
-		all = append(all, messagechecks.StopWords(c.StopWords))
+		all = append(all, contentchecks.StopWords(c.StopWords))
 	}
 	if len(c.Patterns) > 0 {
-		all = append(all, messagechecks.Patterns(c.Patterns))
+		all = append(all, contentchecks.Patterns(c.Patterns))
 	}
 	if c.MaxCharacters != 0 || c.MaxTokens != 0 {
-		all = append(all, messagechecks.MaxLength{Characters: c.MaxCharacters, Tokens: c.MaxTokens})
+		all = append(all, contentchecks.MaxLength{Characters: c.MaxCharacters, Tokens: c.MaxTokens})
 	}
 	if c.JSON || c.Schema != "" {
-		all = append(all, messagechecks.JSON{Schema: c.Schema})
+		all = append(all, contentchecks.JSON{Schema: c.Schema})
 	}
 	if len(c.Markup) > 0 {
-		kinds := make(messagechecks.Markup, len(c.Markup))
+		kinds := make(contentchecks.Markup, len(c.Markup))
 		for i, kind := range c.Markup {
 			kinds[i] = marks()[kind]
 		}
@@ -85,8 +85,8 @@ func actions() map[string]memory.CheckAction {
 	return all
 }
 
-func marks() map[string]messagechecks.Mark {
-	return map[string]messagechecks.Mark{"html": messagechecks.HTML, "markdown": messagechecks.Markdown, "control": messagechecks.Control}
+func marks() map[string]contentchecks.Mark {
+	return map[string]contentchecks.Mark{"html": contentchecks.HTML, "markdown": contentchecks.Markdown, "control": contentchecks.Control}
 }
 
 // CheckFaults finds what is wrong with the profile's checks, with tokens counted by that counter: each by itself first, since
@@ -110,14 +110,14 @@ func (p Profile) CheckFaults(counter tokens.Counter) settingschema.Faults {
 		return fs
 	}
 	rules := p.CheckRules()
-	_, err := messagechecks.Compile(rules, counter)
-	if f, ok := errors.AsType[*messagechecks.Fault](err); ok {
+	_, err := contentchecks.Compile(rules, counter)
+	if f, ok := errors.AsType[*contentchecks.Fault](err); ok {
 		fs.Add("checks."+rules[min(f.Rule, len(rules)-1)].Name, "", "%s: %s%s", f.Field, f.Text, cause(f))
 	}
 	return fs
 }
 
-func cause(f *messagechecks.Fault) string {
+func cause(f *contentchecks.Fault) string {
 	if f.Err == nil {
 		return ""
 	}

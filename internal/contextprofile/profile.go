@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/settingschema"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/toolcalls"
@@ -197,7 +197,7 @@ const (
 	// MaxTopK is the most messages that a context recalls: the depth to which the ranking was measured.
 	MaxTopK            = 200
 	MaxStepLimit       = 10_000
-	MaxChecks          = messagechecks.MaxRules
+	MaxChecks          = contentchecks.MaxRules
 	MaxFacts           = 200 // of other sessions
 	MaxWishes          = 20
 	MaxWeight          = 10 // of a factor or exponent

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -30,7 +30,7 @@ type Set struct {
 	// another one asked.
 	Strategies map[string]Strategy
 	Models     []string
-	rules      map[string]*messagechecks.Set // the checks of profiles, by name: see Prepare
+	rules      map[string]*contentchecks.Set // the checks of profiles, by name: see Prepare
 }
 
 // Call is what one call says about its policy.
@@ -54,7 +54,7 @@ type Resolved struct {
 	Window    int64              // of the model; 0 where none is known
 	Unknown   bool               // whether a model was named of which nothing is known
 	Documents bool               // whether the model is known to read PDF documents
-	Rules     *messagechecks.Set // the profile's checks, ready; nil for none
+	Rules     *contentchecks.Set // the profile's checks, ready; nil for none
 }
 
 // Resolve returns the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
@@ -198,7 +198,7 @@ func (p Set) KeepsAll() bool {
 }
 
 // ChecksOf returns the checks of a session with that profile, nil for none.
-func (p Set) ChecksOf(profile string) *messagechecks.Set {
+func (p Set) ChecksOf(profile string) *contentchecks.Set {
 	if _, ok := p.Profiles[profile]; ok {
 		return p.rules[profile]
 	}

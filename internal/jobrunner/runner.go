@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
@@ -310,7 +310,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 
 // serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
-	ctx = limits.ForTenant(ctx, t.Tenant)
+	ctx = quota.ForTenant(ctx, t.Tenant)
 	r.meet(ctx, t.Tenant)
 	rests := workloop.NewRests(r.o.Busy)
 	rests.Begin()

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -36,7 +36,7 @@ func TestTenantsWithModelsOfTheirOwn(t *testing.T) {
 		var own atomic.Int64
 		r.options.Tenants = &tenantsOf{own: ada.Tenant}
 		r.learner.script = func(ctx context.Context, _ int, task extract.Task) (llm.Answer, error) {
-			if limits.Payer(ctx) == ada.Tenant && own.Add(1) == 1 {
+			if quota.Payer(ctx) == ada.Tenant && own.Add(1) == 1 {
 				return llm.Answer{}, &llm.Error{Class: llm.ClassOpen, RetryAfter: time.Minute}
 			}
 			return learn(task), nil

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/backendlatency"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -20,8 +20,8 @@ type Access struct {
 	forgetKey    func(id string)
 	forgetTenant func(id string)
 	profiles     func(name string) error
-	book         *limits.Book
-	budget       *limits.Budget
+	book         *quota.Book
+	budget       *quota.Budget
 	unpriced     func(*store.TenantModels) []string
 	checkModels  func(store.TenantModels) error
 	eraseTenants func()
@@ -41,8 +41,8 @@ type AccessOptions struct {
 	ForgetKey    func(id string)
 	ForgetTenant func(id string)
 	Profiles     func(name string) error // refuses a profile that the server does not have
-	Book         *limits.Book
-	Budget       *limits.Budget
+	Book         *quota.Book
+	Budget       *quota.Budget
 	Unpriced     func(*store.TenantModels) []string // models that have no price; nil for those of a tenant without its own
 	CheckModels  func(store.TenantModels) error     // refuses models that this server cannot ask
 	EraseTenants func()                             // says that a tenant is to be erased; it must not block
@@ -146,8 +146,8 @@ func (a *Access) ListTenants(ctx context.Context, q store.TenantQuery) (page []s
 // TenantState is a tenant with what it may use and what it used.
 type TenantState struct {
 	store.Tenant
-	Limits   limits.Limits // its own, and the server's for the others
-	Spent    limits.Spent
+	Limits   quota.Limits // its own, and the server's for the others
+	Spent    quota.Spent
 	Messages int64 // that are stored
 }
 
@@ -202,7 +202,7 @@ func (a *Access) checkPrices(ctx context.Context, u store.TenantUpdate) error {
 		return nil
 	}
 	for name, value := range u.Set {
-		if limits.Limit(name).CostsMoney() && value > 0 {
+		if quota.Limit(name).CostsMoney() && value > 0 {
 			return memory.InvalidField("tenant.limits."+strings.ReplaceAll(name, "-", "_"),
 				"cannot hold %s, which has no price: set prices.%s in the server's file", unpriced[0], unpriced[0])
 		}
@@ -214,7 +214,7 @@ func (a *Access) checkPrices(ctx context.Context, u store.TenantUpdate) error {
 	for name, value := range u.Set {
 		hold = hold.With(map[string]float64{name: value})
 	}
-	for _, l := range limits.All() {
+	for _, l := range quota.All() {
 		if l.CostsMoney() && hold[l] > 0 && !slices.Contains(u.Clear, string(l)) {
 			return memory.InvalidField("tenant.models",
 				"cannot be held to the limit %s: %s has no price: set prices.%s in the server's file", l, unpriced[0], unpriced[0])

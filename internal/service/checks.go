@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/messagechecks"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -18,14 +18,14 @@ import (
 type CheckParams struct {
 	Messages []memory.Message
 	Profile  string               // whose checks are used where there are no Rules; "" for the default
-	Rules    []messagechecks.Rule // nil for the profile's
+	Rules    []contentchecks.Rule // nil for the profile's
 	Model    string               // gives the counter; "" for none
 	Counter  string               // where no model is given; "" for the profile's
 }
 
 // Checked is what checking came to.
 type Checked struct {
-	messagechecks.Result
+	contentchecks.Result
 	Counter string
 }
 
@@ -56,15 +56,15 @@ func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, 
 
 // tooMuch names the messages where judging them by a profile's rules takes too much: the caller can mend nothing else.
 func tooMuch(err error) error {
-	if e, ok := errors.AsType[*messagechecks.TooMuch](err); ok {
+	if e, ok := errors.AsType[*contentchecks.TooMuch](err); ok {
 		return memory.InvalidField("messages", "of the profile's check %s: %s", e.Name, e.Error())
 	}
 	return err
 }
 
-func rulesOf(p CheckParams, ofProfile *messagechecks.Set, counter tokens.Counter) (*messagechecks.Set, error) {
+func rulesOf(p CheckParams, ofProfile *contentchecks.Set, counter tokens.Counter) (*contentchecks.Set, error) {
 	if len(p.Rules) > 0 {
-		return messagechecks.Compile(p.Rules, counter)
+		return contentchecks.Compile(p.Rules, counter)
 	}
 	return ofProfile.By(counter)
 }
@@ -102,14 +102,14 @@ func (s *Recorder) check(ctx context.Context, p RecordParams, turn *store.Append
 }
 
 // noteFound counts what checks found.
-func noteFound(m Meter, call string, found []messagechecks.Finding) {
+func noteFound(m Meter, call string, found []contentchecks.Finding) {
 	for _, f := range found {
 		m.WordsChecked(call, f.Action)
 	}
 }
 
 // take adds to a turn what checking left of a message.
-func take(turn *store.AppendParams, index int, m store.NewMessage, r messagechecks.Result) {
+func take(turn *store.AppendParams, index int, m store.NewMessage, r contentchecks.Result) {
 	if r.Retry {
 		turn.Refused = cmp.Or(turn.Refused, refusal(index, r.Findings)) // of several, the first
 		return
@@ -125,7 +125,7 @@ func take(turn *store.AppendParams, index int, m store.NewMessage, r messagechec
 }
 
 // checksOf are the checks of the profile of the session, or of the one that a new session will have.
-func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks.Set, error) {
+func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*contentchecks.Set, error) {
 	if !s.profiles.AnyChecks() || len(p.Messages) == 0 {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (s *Recorder) checksOf(ctx context.Context, p RecordParams) (*messagechecks
 }
 
 // knownOf are the ids among those in which something was found that are stored already.
-func knownOf(ctx context.Context, p RecordParams, results []messagechecks.Result, look lookUp) (map[string]bool, error) {
+func knownOf(ctx context.Context, p RecordParams, results []contentchecks.Result, look lookUp) (map[string]bool, error) {
 	var ids []string
 	for i, r := range results {
 		if id := p.Messages[i].ID; id != "" && len(r.Findings) > 0 {
@@ -161,7 +161,7 @@ func knownOf(ctx context.Context, p RecordParams, results []messagechecks.Result
 	return known, nil
 }
 
-func checkFindings(index int, found []messagechecks.Finding) []memory.Finding {
+func checkFindings(index int, found []contentchecks.Finding) []memory.Finding {
 	out := make([]memory.Finding, len(found))
 	for i, f := range found {
 		out[i] = memory.Finding{
@@ -172,7 +172,7 @@ func checkFindings(index int, found []messagechecks.Finding) []memory.Finding {
 }
 
 // refusal is the error of a message that should be written anew. Rule and hint are the configuration's words.
-func refusal(index int, found []messagechecks.Finding) error {
+func refusal(index int, found []contentchecks.Finding) error {
 	f := found[len(found)-1]
 	field := fmt.Sprintf("messages[%d]", index)
 	text := fmt.Sprintf("does not pass the check %s: %s", f.Rule, f.Hint)

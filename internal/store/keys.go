@@ -90,7 +90,7 @@ type Tenant struct {
 	ID          string
 	SuspendTime time.Time             // zero where it is not suspended
 	Erasure     *memory.TenantErasure // nil where it is not erased
-	// Limits are those that are not the server's, by the names of package limits; nil for none.
+	// Limits are those that are not the server's, by the names of package quota; nil for none.
 	Limits  map[string]float64
 	Profile string        // of sessions that name none; "" for the server's
 	Models  *TenantModels // nil where the server's are asked

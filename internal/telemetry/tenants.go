@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/limits"
+	"github.com/stratamem/strata/internal/quota"
 )
 
 // maxTenants is how many tenants have a label of their own; those that come later are counted together as Other.
@@ -32,19 +32,19 @@ func (l *tenantLabels) of(tenant string) string {
 	return strings.ToValidUTF8(tenant, "?")
 }
 
-// LimitRefused implements limits.Meter.
-func (r *Recorder) LimitRefused(tenant string, limit limits.Limit) {
+// LimitRefused implements quota.Meter.
+func (r *Recorder) LimitRefused(tenant string, limit quota.Limit) {
 	r.limitsRefused.WithLabelValues(r.tenants.of(tenant), string(limit)).Inc()
 }
 
-// TenantUsed implements limits.Meter.
+// TenantUsed implements quota.Meter.
 func (r *Recorder) TenantUsed(tenant string, tokens int64, cost float64) {
 	label := r.tenants.of(tenant)
 	r.tenantTokens.WithLabelValues(label).Add(float64(tokens))
 	r.tenantCost.WithLabelValues(label).Add(cost)
 }
 
-// TenantCalled implements limits.Meter.
+// TenantCalled implements quota.Meter.
 func (r *Recorder) TenantCalled(tenant string) {
 	r.tenantCalls.WithLabelValues(r.tenants.of(tenant)).Inc()
 }

@@ -40,7 +40,7 @@ func costlyCalls() []costly {
 	return slices.Concat(costlyChecks(), costlyHistories(), costlyReads(), costlyRefusals())
 }
 
-// The texts of checks are as long as MaxSteps of package messagechecks allows.
+// The texts of checks are as long as MaxSteps of package contentchecks allows.
 func costlyChecks() []costly {
 	equal := "[" + strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("1.5,", 10_000), ",")+"],", 20), ",") + "]"
 	return []costly{

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stratamem/strata/internal/boundtest"
+	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -22,7 +22,7 @@ func manyLines(n int, speaker string) summary.Task {
 func TestSummarizerEndsWithItsContext(t *testing.T) {
 	for name, after := range map[string]int{"while it reads": 10, "while it picks": 205} {
 		t.Run("it ends "+name, func(t *testing.T) {
-			ctx := boundtest.Ending(t.Context(), after)
+			ctx := canceltest.Ending(t.Context(), after)
 			answer, err := Summarizer{}.Summarize(ctx, manyLines(200, "Mina"))
 			if !errors.Is(err, context.DeadlineExceeded) || answer.Text != "" {
 				t.Errorf("got %q and %v", answer.Text, err)
@@ -38,7 +38,7 @@ func TestSummarizerEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := boundtest.Ending(t.Context(), 50)
+		ctx := canceltest.Ending(t.Context(), 50)
 		checked, reason, err := summary.CheckWithin(ctx, task, summary.Answer{Text: answer.Text})
 		if !errors.Is(err, context.DeadlineExceeded) || checked.Text != "" || reason != "" || ctx.Beyond() > 3 {
 			t.Errorf("got %q, reason %q and %v after %d looks", checked.Text, reason, err, ctx.Looks)

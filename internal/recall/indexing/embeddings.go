@@ -11,9 +11,9 @@ import (
 
 	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
@@ -430,7 +430,7 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 		for len(rest) > 0 && rest[0].User.Tenant == tenant {
 			texts, rest = append(texts, rest[0].Text), rest[1:]
 		}
-		some, err := embedEach(limits.ChargedTo(ctx, tenant), v.embedder, texts)
+		some, err := embedEach(quota.ChargedTo(ctx, tenant), v.embedder, texts)
 		if err != nil {
 			return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/limits"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -61,7 +61,7 @@ func (e *Embeddings) Embed(ctx context.Context, user memory.UserRef, m memory.Me
 	if v.embedder == nil || !v.embedder.Info().Semantic || e.builtin(v.Model) || words == "" {
 		return rank.Vector{}, nil
 	}
-	made, err := embedMessages(limits.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
+	made, err := embedMessages(quota.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
 	if err != nil {
 		return rank.Vector{}, fmt.Errorf("embed a message with %s: %w", v.Model, err)
 	}
@@ -122,7 +122,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 // of the process, the vectors that were made are put there all the same, and only the others are asked for again. What
 // became of the segment or of its user meanwhile is left to the next look.
 func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
-	ctx = limits.ChargedTo(ctx, ref.User.Tenant)
+	ctx = quota.ChargedTo(ctx, ref.User.Tenant)
 	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
 	if len(found) == 0 || err != nil {
 		return ignoreGone(err, "read a segment to embed")

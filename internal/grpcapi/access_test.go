@@ -1,0 +1,184 @@
+package grpcapi
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/operate/access.md and audit.md")
+
+func TestEveryMethodHasARowInTheTable(t *testing.T) {
+	s := grpc.NewServer()
+	memoryv1.RegisterUserServiceServer(s, &userServer{})
+	services := s.GetServiceInfo()
+	if err := checkAccess(accessTable, services); err != nil {
+		t.Fatal(err)
+	}
+	without := func(change func(map[string]rule)) error {
+		table := map[string]rule{}
+		for m, r := range accessTable {
+			table[m] = r
+		}
+		change(table)
+		return checkAccess(table, services)
+	}
+	t.Run("a server with a method that has none does not start", func(t *testing.T) {
+		err := without(func(table map[string]rule) { delete(table, memoryv1.UserService_GetUser_FullMethodName) })
+		if err == nil || !strings.Contains(err.Error(), "/memory.v1.UserService/GetUser has no row") {
+			t.Error(err)
+		}
+	})
+	t.Run("nor one with a method of which nobody decided whether it has entries in the audit", func(t *testing.T) {
+		err := without(func(table map[string]rule) {
+			table[memoryv1.UserService_GetUser_FullMethodName] = rule{scope: ofUser, roles: agents}
+		})
+		if err == nil || !strings.Contains(err.Error(), "/memory.v1.UserService/GetUser: nobody decided") {
+			t.Error(err)
+		}
+	})
+	t.Run("nor one with a row of a user's memory whose request names no user, or the other way round", func(t *testing.T) {
+		for method, wrong := range map[string]scope{
+			memoryv1.UserService_ListUsers_FullMethodName: ofUser, memoryv1.UserService_UpdateUser_FullMethodName: ofNobody,
+		} {
+			if without(func(table map[string]rule) { table[method] = rule{wrong, agents, always} }) == nil {
+				t.Errorf("%s may have scope %d", method, wrong)
+			}
+		}
+	})
+	t.Run("a method without a row is refused even so", func(t *testing.T) {
+		if _, err := newGuard(Options{}).admit(t.Context(), "/memory.v1.UserService/New"); memory.ReasonOf(err) != memory.ReasonRoleDenied {
+			t.Error(err)
+		}
+	})
+}
+
+func TestThePagesHaveTheTables(t *testing.T) {
+	for path, table := range map[string]string{"../../docs/operate/access.md": accessMarkdown(), "../../docs/operate/audit.md": auditMarkdown()} {
+		const begin, end = "<!-- table -->\n", "<!-- end of table -->\n"
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, _ := strings.Cut(string(page), begin)
+		_, after, ok := strings.Cut(rest, end)
+		if !ok {
+			t.Fatalf("%s has no marks for the table", path)
+		}
+		want := before + begin + table + end + after
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if string(page) != want {
+			t.Errorf("%s has another table: run go test ./internal/grpcapi -run Tables -update, and read what changed", path)
+		}
+	}
+}
+
+func TestConfine(t *testing.T) {
+	g := newGuard(Options{})
+	by := func(p auth.Principal, req proto.Message) error {
+		return g.confine(auth.With(t.Context(), p), req)
+	}
+	ada := auth.Principal{Tenant: "acme", UserID: "ada", Role: auth.RoleUser}
+	t.Run("who is bound to a user reaches that one, named or not", func(t *testing.T) {
+		for _, id := range []string{"", "ada"} {
+			top := &memoryv1.GetSessionRequest{UserId: id, SessionId: "s"}
+			nested := &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: id}}
+			if err := by(ada, top); err != nil || top.GetUserId() != "ada" {
+				t.Error(err, top)
+			}
+			if err := by(ada, nested); err != nil || nested.GetSession().GetUserId() != "ada" {
+				t.Error(err, nested)
+			}
+		}
+	})
+	t.Run("no other one is found, in a resource or beside it", func(t *testing.T) {
+		for _, req := range []proto.Message{
+			&memoryv1.GetSessionRequest{UserId: "bob"}, &memoryv1.ListJobsRequest{UserId: "Ada"},
+			&memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: "bob"}}, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada "}},
+		} {
+			if got := memory.ReasonOf(by(ada, req)); got != memory.ReasonUserNotFound {
+				t.Errorf("%T: %q", req, got)
+			}
+		}
+	})
+	t.Run("operators name nobody", func(t *testing.T) {
+		operator := auth.Principal{Tenant: "acme", Role: auth.RoleOperator}
+		if err := by(operator, &memoryv1.ListJobsRequest{UserId: "ada"}); memory.ReasonOf(err) != memory.ReasonRoleDenied {
+			t.Error(err)
+		}
+		if err := by(operator, &memoryv1.ListJobsRequest{}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("what operators read names nobody either", func(t *testing.T) {
+		reply := &memoryv1.ListJobsResponse{Jobs: []*memoryv1.Job{{JobId: "j", UserId: "ada", SessionId: "s"}}, NextPageToken: "x"}
+		withoutIDs(reply)
+		if want := (&memoryv1.ListJobsResponse{Jobs: []*memoryv1.Job{{JobId: "j"}}, NextPageToken: "x"}); !proto.Equal(reply, want) {
+			t.Error(reply)
+		}
+	})
+}
+
+// accessMarkdown is the table of who may call what, in Markdown.
+func accessMarkdown() string {
+	b := &strings.Builder{}
+	roles := auth.Roles()
+	b.WriteString("| call |")
+	for _, r := range roles {
+		b.WriteString(" " + r.String() + " |")
+	}
+	b.WriteString(" about |\n|---|" + strings.Repeat("---|", len(roles)+1) + "\n")
+	for _, method := range slices.Sorted(maps.Keys(accessTable)) {
+		r := accessTable[method]
+		if r.scope == open {
+			continue
+		}
+		b.WriteString("| " + strings.TrimPrefix(method, "/"+apiPackage+".") + " |")
+		for _, role := range roles {
+			b.WriteString(" " + cell(r, role) + " |")
+		}
+		b.WriteString(" " + scopeNames[r.scope] + " |\n")
+	}
+	return b.String()
+}
+
+var scopeNames = map[scope]string{ofUser: "a user", ofTenant: "the tenant's users", ofNobody: "no user", ofServer: "all tenants"}
+
+func cell(r rule, role auth.Role) string {
+	switch {
+	case !slices.Contains(r.roles, role):
+		return "–"
+	case role == auth.RoleUser && (r.scope == ofUser || r.scope == ofTenant):
+		return "own"
+	case role == auth.RoleOperator && r.scope == ofUser:
+		return "without ids"
+	}
+	return "yes"
+}
+
+// auditMarkdown is the table of whose calls have entries in the audit, in Markdown.
+func auditMarkdown() string {
+	b := &strings.Builder{}
+	b.WriteString("| call | has an entry |\n|---|---|\n")
+	for _, method := range slices.Sorted(maps.Keys(accessTable)) {
+		if r := accessTable[method]; r.scope != open {
+			b.WriteString("| " + strings.TrimPrefix(method, "/"+apiPackage+".") + " | " + auditedNames[r.audited] + " |\n")
+		}
+	}
+	return b.String()
+}
+
+var auditedNames = map[audited]string{never: "no", byAdmins: "by admins", always: "yes"}

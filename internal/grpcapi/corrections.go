@@ -1,0 +1,114 @@
+package grpcapi
+
+import (
+	"context"
+	"strings"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+)
+
+func (s *summaryServer) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
+	c := &checker{}
+	found, err := s.change(ctx, req.GetUserId(), c, service.SummaryChange{
+		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.RebuildSummaryResponse{Summary: found}, nil
+}
+
+func (s *summaryServer) UpdateSummary(ctx context.Context, req *memoryv1.UpdateSummaryRequest) (*memoryv1.UpdateSummaryResponse, error) {
+	c, in := &checker{}, req.GetSummary()
+	found, err := s.change(ctx, in.GetUserId(), c, service.SummaryChange{
+		SummaryRef: c.summaryRef(ctx, "summary.", in), Cause: memory.SummaryCorrected, Text: c.correction("summary.text", in.GetText()),
+		ETag: in.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateSummaryResponse{Summary: found}, nil
+}
+
+func (s *summaryServer) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
+	c := &checker{}
+	change := service.SummaryChange{
+		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
+		ETag: req.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
+	}
+	switch {
+	case change.Restore == 0:
+		change.Cause = memory.SummaryLifted
+	case change.Restore < 0:
+		c.fault("revision", "is %d; give one that ListSummaryRevisions names, or 0 to take the correction back", change.Restore)
+	}
+	found, err := s.change(ctx, req.GetUserId(), c, change)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.RestoreSummaryResponse{Summary: found}, nil
+}
+
+// change makes a change that was checked.
+func (s *summaryServer) change(ctx context.Context, userID string, c *checker, change service.SummaryChange) (*memoryv1.Summary, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	found, err := s.editor.ChangeSummary(ctx, change)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return summaryProto(userID, *found), nil
+}
+
+// maxCorrection is how large a correction may be before its tokens are counted, in bytes: more than any profile allows.
+const maxCorrection = 64 << 10
+
+// correction checks a text of one or more lines.
+func (c *checker) correction(field, s string) string {
+	c.bytes(field, len(s), maxCorrection)
+	lines := strings.NewReplacer("\r\n", "", "\n", "", "\t", "", zeroWidthJoiner, "")
+	switch {
+	case strings.TrimSpace(s) == "":
+		c.fault(field, "is required: what is to stand in place of the summary; to take a correction back, call RestoreSummary with revision 0")
+	case !isPrintable(lines.Replace(s)):
+		c.fault(field, "has a character that is not printable; write plain text, of one line or more")
+	}
+	return strings.TrimSpace(s)
+}
+
+func (s *summaryServer) ListSummaryRevisions(
+	ctx context.Context, req *memoryv1.ListSummaryRevisionsRequest,
+) (*memoryv1.ListSummaryRevisionsResponse, error) {
+	c := &checker{}
+	ref := c.summaryRef(ctx, "", req)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	all, err := s.summaries.SummaryRevisions(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListSummaryRevisionsResponse{}
+	for _, r := range all {
+		out.Revisions = append(out.Revisions, summaryRevisionProto(r))
+	}
+	out.Revisions = out.Revisions[:fitting(out.Revisions)]
+	return out, nil
+}
+
+func summaryRevisionProto(r memory.SummaryRevision) *memoryv1.SummaryRevision {
+	out := &memoryv1.SummaryRevision{
+		Revision: r.Revision, Cause: summaryCauses.to(r.Cause), Text: r.Text, Tokens: r.Tokens.O200K, CreateTime: timeProto(r.CreateTime),
+		Author: r.Author,
+	}
+	if r.Kind == memory.SummarySession && len(r.Covers) > 0 {
+		out.ThroughSeq = r.Covers[0].Range.To
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package grpcapi
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+)
+
+// apiEnum is an enum of the API.
+type apiEnum interface {
+	comparable
+	protoreflect.Enum
+}
+
+// number is the number of a value of an enum.
+type number = protoreflect.EnumNumber
+
+// converted returns the values of the API that a table has, and checks that each is the same after the way there and back.
+func converted[T comparable, P apiEnum](t *testing.T, e enum[T, P]) map[number]bool {
+	t.Helper()
+	known := map[number]bool{}
+	for own, p := range e.values {
+		if back, ok := e.from(e.to(own)); !ok || back != own || p.Number() == 0 {
+			t.Errorf("%v of the service is %v in the API, and that is %v", own, p, back)
+		}
+		known[p.Number()] = true
+	}
+	if len(known) != len(e.values) {
+		t.Errorf("%d values of the service are %d in the API", len(e.values), len(known))
+	}
+	return known
+}
+
+// isWhole checks a table that has all values of an enum of the API but the unspecified one and those given.
+func isWhole[T comparable, P apiEnum](e enum[T, P], others ...map[number]bool) func(*testing.T) {
+	return func(t *testing.T) {
+		known := converted(t, e)
+		var p P
+		values := p.Descriptor().Values()
+		for i := range values.Len() {
+			v := values.Get(i)
+			elsewhere := false
+			for _, other := range others {
+				elsewhere = elsewhere || other[v.Number()]
+			}
+			if v.Number() != 0 && !known[v.Number()] && !elsewhere {
+				t.Errorf("%s is nothing in the service", v.Name())
+			}
+		}
+		if _, ok := e.from(p); ok {
+			t.Error("the unspecified value is one of the service's")
+		}
+	}
+}
+
+func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
+	ofNoUser := converted(t, maintenanceNames)
+	erasures := map[number]bool{memoryv1.JobKind_JOB_KIND_ERASE.Number(): true}
+	for name, check := range map[string]func(*testing.T){
+		"Role": isWhole(roles), "KeyRole": isWhole(keyRoles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
+		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
+		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
+		"OnConflict": isWhole(conflictRules), "SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
+		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purgedBy),
+		"JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
+		"Watermark": isWhole(watermarkNames), "OmitReason": isWhole(omitReasons), "HistoryOmitReason": isWhole(historyOmitReasons),
+		"SectionKind": isWhole(sectionKinds), "Selection": isWhole(selections), "Render": isWhole(renders),
+		"ContextHead": isWhole(heads), "CompressFallback": isWhole(fallbackNames),
+		"MemoryRole": isWhole(memoryRoles), "MemoryPlace": isWhole(memoryPlaces),
+	} {
+		t.Run(name, check)
+	}
+	t.Run("TokenCounter", func(t *testing.T) {
+		values := memoryv1.TokenCounter_name
+		names := map[string]bool{}
+		for n := range values {
+			c := &checker{}
+			names[c.counter("counter", memoryv1.TokenCounter(n))] = true
+			if c.err() != nil {
+				t.Error(c.err())
+			}
+		}
+		if len(names) != len(values) {
+			t.Errorf("%d values are %d names", len(values), len(names))
+		}
+	})
+}

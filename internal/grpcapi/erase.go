@@ -1,0 +1,237 @@
+package grpcapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+)
+
+// eraser erases what persons want gone, or says what would go.
+type eraser interface {
+	Erase(ctx context.Context, c service.Erase) (service.ErasureJob, error)
+	Extent(ctx context.Context, c service.Erase) (service.Extent, error)
+}
+
+// messageEraser returns messages that it erases, too.
+type messageEraser interface {
+	eraser
+	Pop(ctx context.Context, c service.Erase, q service.PopQuery) (service.Popped, error)
+}
+
+func (s *userServer) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
+	c := &checker{}
+	erase := service.Erase{
+		Kind: memory.EraseUser, User: c.user(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
+		Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.EraseUserResponse{Job: job, Extent: extent}, nil
+}
+
+func (s *memoryServer) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	erase := service.Erase{
+		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
+		Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.DeleteSessionResponse{Job: job, Extent: extent}, nil
+}
+
+func (s *memoryServer) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	erase := service.Erase{
+		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Messages: messageChoice(c, req),
+		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.DeleteMessagesResponse{Job: job, Extent: extent}, nil
+}
+
+func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) service.MessageChoice {
+	c.count("message_ids", len(req.GetMessageIds()), maxMessages)
+	choice := service.MessageChoice{
+		IDs: req.GetMessageIds(), Oldest: req.GetOldest(), Before: req.GetBeforeSeq(), All: req.GetAll(),
+	}
+	for i, id := range choice.IDs {
+		c.id(fmt.Sprintf("message_ids[%d]", i), id)
+	}
+	if choice.Oldest < 0 {
+		c.fault("oldest", "is %d; it must not be negative: give how many messages to erase, from the first", choice.Oldest)
+	}
+	if choice.Before < 0 {
+		c.fault("before_seq", "is %d; it must not be negative: give the seq of the first message that stays", choice.Before)
+	}
+	set := 0
+	for _, is := range []bool{len(choice.IDs) > 0, choice.Oldest != 0, choice.Before != 0, choice.All} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		c.fault("message_ids", "message_ids, oldest, before_seq and all: %d of them are set; set exactly one", set)
+	}
+	return choice
+}
+
+func (s *summaryServer) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
+	c := &checker{}
+	ref := c.summaryRef(ctx, "", req)
+	erase := service.Erase{
+		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
+		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.DeleteSummaryResponse{Job: job, Extent: extent}, nil
+}
+
+// tries says whether a request only asks what would be erased.
+type tries interface{ GetValidateOnly() bool }
+
+// eraseOrTry erases what was checked, or says what would go.
+func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
+	if err := c.err(); err != nil {
+		return nil, nil, err
+	}
+	if req.GetValidateOnly() {
+		extent, err := s.Extent(ctx, erase)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, &memoryv1.ErasureExtent{
+			Sessions: extent.Sessions, Messages: extent.Messages, Facts: extent.Facts, Summaries: extent.Summaries,
+			Documents: extent.Documents,
+		}, nil
+	}
+	job, err := s.Erase(ctx, erase)
+	if err != nil {
+		return nil, nil, err
+	}
+	return erasureProto(job), nil, nil
+}
+
+// defaultPop is how many messages PopMessages takes where the request does not say.
+const defaultPop = 1
+
+func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	if n := req.GetCount(); n < 0 || n > maxMessages {
+		c.fault("count", "is %d; it must be 1 to %d, or 0 for %d", n, maxMessages, defaultPop)
+	}
+	erase := service.Erase{
+		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
+		Messages: service.MessageChoice{Newest: int(req.GetCount())}, Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	if erase.Messages.Newest == 0 {
+		erase.Messages.Newest = defaultPop
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	popped, err := s.eraser.Pop(ctx, erase, service.PopQuery{
+		MaxBytes: maxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.PopMessagesResponse{Job: erasureProto(popped.ErasureJob), Replayed: popped.Replayed}
+	for _, m := range popped.Messages {
+		out.Messages = append(out.Messages, messageProto(m))
+	}
+	return out, nil
+}
+
+func replySize(m memory.Message) int64 { return int64(proto.Size(messageProto(m))) }
+
+// erasureProto is an erasure as a job.
+func erasureProto(e service.ErasureJob) *memoryv1.Job {
+	out := &memoryv1.Job{
+		JobId: e.ID, UserId: e.UserID, SessionId: e.SessionID, Kind: memoryv1.JobKind_JOB_KIND_ERASE,
+		State: memoryv1.JobState_JOB_STATE_OPEN, Generation: 1, Attempts: int32(e.Attempts), Reason: e.Reason,
+		NotBefore: timeProto(e.NotBefore), CreateTime: timeProto(e.CreateTime), UpdateTime: timeProto(e.UpdateTime),
+		Erasure: &memoryv1.Erasure{Kind: erasureKinds.to(e.Kind), Messages: e.Messages(), DoneTime: timeProto(e.DoneTime)},
+	}
+	if e.IsDone() {
+		out.State, out.NotBefore = memoryv1.JobState_JOB_STATE_APPLIED, timeProto(time.Time{})
+	}
+	if n := len(e.Seqs); n > 0 {
+		out.FromSeq, out.ToSeq = e.Seqs[0].From, e.Seqs[n-1].To
+	}
+	out.Erasure.Stores = receiptsProto(e.Receipt)
+	return out
+}
+
+func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
+	for _, r := range all {
+		out = append(out, &memoryv1.StoreReceipt{
+			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: purgedBy.to(r.PurgedBy),
+		})
+	}
+	return out
+}
+
+func (s *memoryServer) ReplaceMessages(
+	ctx context.Context, req *memoryv1.ReplaceMessagesRequest,
+) (*memoryv1.ReplaceMessagesResponse, error) {
+	params, err := replaceParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.replacer.Replace(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ReplaceMessagesResponse{
+		MessageIds: done.MessageIDs, Kept: int32(done.Kept), FirstSeq: done.FirstSeq, LastSeq: done.LastSeq, Etag: done.ETag,
+		Replayed: done.Replayed,
+	}
+	for _, f := range done.Findings {
+		out.Findings = append(out.Findings, findingProto(f))
+	}
+	if done.ID != "" {
+		out.Job = erasureProto(done.ErasureJob)
+	}
+	return out, nil
+}
+
+func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (service.ReplaceParams, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	p := service.ReplaceParams{
+		After: req.GetAfterSeq(), ETag: c.label("etag", req.GetEtag()),
+		Turn: service.RecordParams{
+			Ref: ref, RequestID: c.label("request_id", req.GetRequestId()),
+			Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
+			Extract:  extractModeFrom(c, "extract", req.GetExtract()), Profile: c.label("profile", req.GetProfile()),
+		},
+	}
+	p.Erase = service.Erase{
+		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: p.Turn.RequestID,
+		Wait: c.timeout("wait", req.GetWait(), 0),
+	}
+	if p.After < 0 {
+		c.fault("after_seq", "is %d; it must not be negative: give the seq of the last message that stays", p.After)
+	}
+	return p, c.err()
+}

@@ -1,0 +1,105 @@
+package grpcapi
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+const (
+	maxAttributeBytes = 64
+	maxLanguageBytes  = 35 // what RFC 5646 §4.4.1 asks everybody to take
+	maxFilters        = 100
+	maxSignificance   = 10
+)
+
+// factProto converts a fact of the user for a reply.
+func factProto(userID string, f memory.Fact) *memoryv1.Fact {
+	return &memoryv1.Fact{
+		UserId: userID, FactId: f.ID, Text: f.Text, Category: categories.to(f.Category), Tags: f.Tags,
+		Significance: int32(f.Significance), Confidence: f.Confidence, Subject: f.Subject, Attribute: f.Attribute,
+		Evidence: evidenceProto(f.Evidence), ValidFrom: timeProto(f.ValidFrom), ValidTo: timeProto(f.ValidTo),
+		SupersededBy: f.SupersededBy, Pinned: f.Pinned, Origin: factOrigins.to(f.Origin), Protected: f.Protected,
+		Language: f.Language, Model: f.Model, CreateTime: timeProto(f.CreateTime), UpdateTime: timeProto(f.UpdateTime),
+		LastUsedTime: timeProto(f.LastUsedTime), Revision: f.Revision, Etag: f.ETag(),
+	}
+}
+
+func evidenceProto(in []memory.Evidence) []*memoryv1.Evidence {
+	out := make([]*memoryv1.Evidence, len(in))
+	for i, e := range in {
+		out[i] = &memoryv1.Evidence{SessionId: e.SessionID, MessageId: e.MessageID, Seq: e.Seq, Quote: e.Quote, Ends: e.Ends}
+	}
+	return out
+}
+
+// factFromProto checks and converts what a person may state of a fact. What is not set stays zero.
+func (c *checker) factFromProto(path string, in *memoryv1.Fact) memory.Fact {
+	return memory.Fact{
+		ID: in.GetFactId(), Text: c.factText(path+".text", in.GetText()),
+		Category:     oneOf(c, path+".category", categories, in.GetCategory(), categoryWords),
+		Tags:         tagsFrom(c, path+".tags", in.GetTags()),
+		Significance: int(between(c, path+".significance", in.GetSignificance(), 0, maxSignificance)),
+		Subject:      c.name(path+".subject", in.GetSubject()), Attribute: c.attribute(path+".attribute", in.GetAttribute()),
+		ValidFrom: c.time(path+".valid_from", in.GetValidFrom()), ValidTo: c.time(path+".valid_to", in.GetValidTo()),
+		Pinned: in.GetPinned(), Language: c.language(path+".language", in.GetLanguage()),
+	}
+}
+
+func (c *checker) factText(field, s string) string {
+	c.bytes(field, len(s), extract.MaxFactBytes)
+	if !isPrintable(strings.ReplaceAll(s, zeroWidthJoiner, "")) {
+		c.fault(field, "has a character that is not printable; write one statement on one line")
+	}
+	return s
+}
+
+// statement checks that a fact says something.
+func (c *checker) statement(field, s string) {
+	if strings.TrimSpace(s) == "" {
+		c.fault(field, "is required: 1 to %d bytes of printable UTF-8", extract.MaxFactBytes)
+	}
+}
+
+const categoryWords = "preference, personal_info, goal, pain_point, decision or other"
+
+// categories checks which categories are asked for; nil means all.
+func (c *checker) categories(field string, in []memoryv1.Category) []memory.Category {
+	c.count(field, len(in), maxFilters)
+	var out []memory.Category
+	for i, k := range in {
+		path := fmt.Sprintf("%s[%d]", field, i)
+		if k == memoryv1.Category_CATEGORY_UNSPECIFIED {
+			c.fault(path, "is not set; leave categories empty for all")
+		}
+		out = append(out, oneOf(c, path, categories, k, categoryWords))
+	}
+	return out
+}
+
+func (c *checker) attribute(field, s string) string {
+	c.bytes(field, len(s), maxAttributeBytes)
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		c.fault(field, "may only have a-z, 0-9 and _, such as home_city")
+	}
+	return s
+}
+
+// language returns a BCP 47 tag in its canonical spelling, "" where none is set.
+func (c *checker) language(field, s string) string {
+	if s == "" {
+		return ""
+	}
+	c.bytes(field, len(s), maxLanguageBytes)
+	tag, err := language.Parse(s)
+	if err != nil {
+		c.fault(field, "is no BCP 47 tag, such as ko or pt-BR; leave it empty when unknown")
+		return ""
+	}
+	return tag.String()
+}

@@ -1,0 +1,266 @@
+package grpcapi
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type factServer struct {
+	memoryv1.UnimplementedFactServiceServer
+	facts  factEditor
+	search factSearcher
+}
+
+// factEditor reads and changes facts.
+type factEditor interface {
+	CreateFact(ctx context.Context, p service.FactCreation) (memory.Fact, error)
+	Fact(ctx context.Context, ref service.FactRef) (memory.Fact, error)
+	ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error)
+	UpdateFact(ctx context.Context, u service.FactUpdate) (memory.Fact, error)
+	DeleteFact(ctx context.Context, ref service.FactRef) error
+	FactRevisions(ctx context.Context, ref service.FactRef) ([]memory.FactRevision, error)
+	RestoreFact(ctx context.Context, r service.FactRestore) (fact memory.Fact, superseded []string, err error)
+	ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error)
+}
+
+// factSearcher finds facts.
+type factSearcher interface {
+	SearchFacts(ctx context.Context, p recall.FactSearch) (recall.FactsFound, error)
+}
+
+func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
+	c, in := &checker{}, req.GetFact()
+	create := service.FactCreation{
+		User: c.factUser(ctx, in), Fact: c.factFromProto("fact", in), RequestID: c.label("request_id", req.GetRequestId()),
+		Author: c.name("author", req.GetAuthor()),
+	}
+	c.statement("fact.text", create.Fact.Text)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	fact, err := s.facts.CreateFact(ctx, create)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.CreateFactResponse{Fact: factProto(in.GetUserId(), fact)}, nil
+}
+
+func (c *checker) factUser(ctx context.Context, in *memoryv1.Fact) memory.UserRef {
+	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("fact.user_id", in.GetUserId())}
+}
+
+// factRequest is a request that names one fact.
+type factRequest interface {
+	GetUserId() string
+	GetFactId() string
+}
+
+func factRef(ctx context.Context, req factRequest) (service.FactRef, error) {
+	c := &checker{}
+	ref := service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
+	return ref, c.err()
+}
+
+func (s *factServer) GetFact(ctx context.Context, req *memoryv1.GetFactRequest) (*memoryv1.GetFactResponse, error) {
+	ref, err := factRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	fact, err := s.facts.Fact(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetFactResponse{Fact: factProto(req.GetUserId(), fact)}, nil
+}
+
+func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequest) (*memoryv1.ListFactsResponse, error) {
+	c := &checker{}
+	q := store.FactQuery{
+		User: c.user(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: c.categories("categories", req.GetCategories()),
+		SessionID: c.label("session_id", req.GetSessionId()), Limit: c.page(req.GetPageSize(), 50, 500),
+	}
+	last, err := c.timePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.FactCursor{UpdateTime: last.Time, ID: last.ID}
+	}
+	page, more, err := s.facts.ListFacts(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListFactsResponse{}
+	out.Facts, out.NextPageToken = timedPage(req, page, more,
+		func(f memory.Fact) *memoryv1.Fact { return factProto(req.GetUserId(), f) },
+		func(f memory.Fact) timedID { return timedID{f.UpdateTime, f.ID} })
+	return out, nil
+}
+
+func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
+	c := &checker{}
+	search := recall.FactSearch{
+		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: c.categories("categories", req.GetCategories()),
+		MinScore: between(c, "min_score", req.GetMinScore(), 0, 1), Limit: c.page(req.GetPageSize(), 20, 200),
+		AsOf: c.time("as_of", req.GetAsOf()),
+	}
+	if search.Query == "" {
+		c.fault("query", "is required: what to look for")
+	}
+	c.bytes("query", len(search.Query), maxQueryBytes)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	found, err := s.search.SearchFacts(ctx, search)
+	if err != nil {
+		return nil, err
+	}
+	return foundProto(req.GetUserId(), found), nil
+}
+
+func foundProto(userID string, found recall.FactsFound) *memoryv1.SearchFactsResponse {
+	out := &memoryv1.SearchFactsResponse{Embedder: found.Embedder, Degraded: degradedProto(found.Degraded)}
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, &memoryv1.FactHit{Fact: factProto(userID, h.Fact), Score: factScoreProto(h)})
+	}
+	out.Hits = out.Hits[:fitting(out.Hits)]
+	return out
+}
+
+// factScoreProto converts how a fact was scored.
+func factScoreProto(h recall.FactHit) *memoryv1.FactScore {
+	out := &memoryv1.FactScore{Score: h.Score, Relevance: h.Relevance, Significance: h.Significance, Recency: h.Recency}
+	for _, a := range h.Retrievers {
+		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score})
+	}
+	return out
+}
+
+func (s *factServer) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactRequest) (*memoryv1.UpdateFactResponse, error) {
+	update, err := factUpdate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	fact, err := s.facts.UpdateFact(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateFactResponse{Fact: factProto(update.User.UserID, fact)}, nil
+}
+
+func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (service.FactUpdate, error) {
+	c, in := &checker{}, req.GetFact()
+	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+		"text": in.GetText() != "", "category": in.GetCategory() != 0, "tags": len(in.GetTags()) > 0,
+		"significance": in.GetSignificance() != 0, "subject": in.GetSubject() != "", "attribute": in.GetAttribute() != "",
+		"valid_from": in.GetValidFrom() != nil, "valid_to": in.GetValidTo() != nil, "pinned": in.GetPinned(),
+		"language": in.GetLanguage() != "",
+	})
+	user, to := c.factUser(ctx, in), c.factFromProto("fact", in)
+	c.id("fact.fact_id", in.GetFactId())
+	if mask["text"] {
+		c.statement("fact.text", to.Text)
+	}
+	if mask["valid_from"] && in.GetValidFrom() == nil {
+		c.fault("fact.valid_from", "is required where update_mask names it: since when the fact holds")
+	}
+	to = service.WithFactDefaults(to)
+	return service.FactUpdate{
+		FactRef: service.FactRef{User: user, ID: to.ID}, ETag: c.label("fact.etag", in.GetEtag()),
+		Text: masked(mask, "text", to.Text), Category: masked(mask, "category", to.Category), Tags: masked(mask, "tags", to.Tags),
+		Significance: masked(mask, "significance", to.Significance), Subject: masked(mask, "subject", to.Subject),
+		Attribute: masked(mask, "attribute", to.Attribute), ValidFrom: masked(mask, "valid_from", to.ValidFrom),
+		ValidTo: masked(mask, "valid_to", to.ValidTo), Pinned: masked(mask, "pinned", to.Pinned),
+		Language: masked(mask, "language", to.Language), Author: c.name("author", req.GetAuthor()),
+	}, c.err()
+}
+
+func (s *factServer) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactRequest) (*memoryv1.DeleteFactResponse, error) {
+	ref, err := factRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.facts.DeleteFact(ctx, ref); err != nil {
+		return nil, err
+	}
+	return &memoryv1.DeleteFactResponse{}, nil
+}
+
+func (s *factServer) ListFactRevisions(
+	ctx context.Context,
+	req *memoryv1.ListFactRevisionsRequest,
+) (*memoryv1.ListFactRevisionsResponse, error) {
+	ref, err := factRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := s.facts.FactRevisions(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return revisionsProto(req.GetUserId(), revisions), nil
+}
+
+// maxRevisions is how many revisions a reply holds.
+const maxRevisions = 200
+
+func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.ListFactRevisionsResponse {
+	out := &memoryv1.ListFactRevisionsResponse{}
+	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
+		out.Revisions = append(out.Revisions, &memoryv1.FactRevision{
+			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.JobID, Author: r.Author,
+		})
+	}
+	out.Revisions = out.Revisions[:fitting(out.Revisions)]
+	return out
+}
+
+func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
+	c := &checker{}
+	restore := service.FactRestore{
+		FactRef:  service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
+		Revision: req.GetRevision(), Author: c.name("author", req.GetAuthor()),
+	}
+	if restore.Revision < 0 {
+		c.fault("revision", "is %d; it must not be negative: 0 keeps the fact's content", restore.Revision)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	fact, superseded, err := s.facts.RestoreFact(ctx, restore)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.RestoreFactResponse{Fact: factProto(req.GetUserId(), fact), SupersededFactIds: superseded}, nil
+}
+
+func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
+	c := &checker{}
+	q := store.QuarantineQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
+	last, err := c.timePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	page, more, err := s.facts.ListQuarantined(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListQuarantinedResponse{}
+	out.Operations, out.NextPageToken = timedPage(req, page, more, quarantinedProto,
+		func(q memory.Quarantined) timedID { return timedID{q.Time, q.ID} })
+	return out, nil
+}
+
+func quarantinedProto(q memory.Quarantined) *memoryv1.QuarantinedOperation {
+	return &memoryv1.QuarantinedOperation{
+		SessionId: q.SessionID, JobId: q.JobID, Reason: q.Reason, Operation: q.Operation, Model: q.Model, CreateTime: timeProto(q.Time),
+	}
+}

@@ -1,0 +1,75 @@
+package grpcapi
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/tokens"
+)
+
+type historyServer struct {
+	memoryv1.UnimplementedHistoryServiceServer
+	histories histories
+}
+
+// histories works on histories that are not stored.
+type histories interface {
+	Compact(ctx context.Context, p service.CompactParams) (service.Compacted, error)
+	CheckMessages(ctx context.Context, p service.CheckParams) (service.Checked, error)
+	CountTokens(ctx context.Context, p service.CountParams) (service.Counts, error)
+}
+
+func (s *historyServer) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
+	params, err := countParams(req)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := s.histories.CountTokens(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.CountTokensResponse{
+		MessageTokens: counts.Messages, TextTokens: counts.Texts, ToolsTokens: counts.Tools, TotalTokens: counts.Total, Counter: counts.Counter,
+	}, nil
+}
+
+// maxTools is the most that a list of tools may take, in bytes.
+const maxTools = 256 << 10
+
+func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) {
+	c := &checker{}
+	p := service.CountParams{
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
+		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()), Tools: req.GetToolsJson(),
+	}
+	c.bytes("tools_json", len(p.Tools), maxTools)
+	c.count("texts", len(p.Texts), maxMessages)
+	size := proto.Size(&memoryv1.CountTokensRequest{Messages: req.GetMessages()})
+	for _, t := range p.Texts {
+		size += len(t)
+	}
+	c.bytes("texts", size, maxRecordBytes) // messages included
+	return p, c.err()
+}
+
+// counter returns a counter's name, "" where none is set.
+func (c *checker) counter(field string, k memoryv1.TokenCounter) string {
+	//exhaustive:enforce
+	switch k {
+	case memoryv1.TokenCounter_TOKEN_COUNTER_UNSPECIFIED:
+		return ""
+	case memoryv1.TokenCounter_TOKEN_COUNTER_O200K_BASE:
+		return tokens.O200K
+	case memoryv1.TokenCounter_TOKEN_COUNTER_CL100K_BASE:
+		return tokens.CL100K
+	case memoryv1.TokenCounter_TOKEN_COUNTER_CHARS_4:
+		return tokens.Chars4
+	case memoryv1.TokenCounter_TOKEN_COUNTER_ESTIMATE:
+		return tokens.Estimate
+	}
+	c.fault(field, "is %d, which names no counter", k)
+	return ""
+}

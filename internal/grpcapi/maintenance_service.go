@@ -1,0 +1,116 @@
+package grpcapi
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type maintenanceServer struct {
+	memoryv1.UnimplementedMaintenanceServiceServer
+	maintenance maintenance
+}
+
+// maintenance begins jobs of no user.
+type maintenance interface {
+	Reembed(ctx context.Context, model string, dimension int) (service.MaintenanceJob, error)
+	Reindex(ctx context.Context, views []memory.View) ([]service.MaintenanceJob, error)
+	Verify(ctx context.Context, views []memory.View, mode service.VerifyMode) (service.MaintenanceJob, error)
+	Expiring(ctx context.Context, q store.UserQuery) (due []service.Expiring, last string, more bool, err error)
+}
+
+// maxDimension is the most numbers a vector may have.
+const maxDimension = 16384
+
+func (s *maintenanceServer) Reembed(ctx context.Context, req *memoryv1.ReembedRequest) (*memoryv1.ReembedResponse, error) {
+	c := &checker{}
+	model := c.id("model", req.GetModel())
+	dimension := between(c, "dimension", req.GetDimension(), 0, maxDimension)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	job, err := s.maintenance.Reembed(ctx, model, int(dimension))
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.ReembedResponse{Job: maintenanceProto(job)}, nil
+}
+
+func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
+	c := &checker{}
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	begun, err := s.maintenance.Reindex(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ReindexResponse{}
+	for _, j := range begun {
+		out.Jobs = append(out.Jobs, maintenanceProto(j))
+	}
+	return out, nil
+}
+
+func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
+	c := &checker{}
+	views := allOf(c, "views", views, req.GetViews(), viewWords)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	mode := service.VerifyRepair
+	if req.GetDryRun() {
+		mode = service.VerifyDryRun
+	}
+	job, err := s.maintenance.Verify(ctx, views, mode)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.VerifyResponse{Job: maintenanceProto(job)}, nil
+}
+
+const viewWords = "vectors, facts or transcript"
+
+// maxExpiring is how many of a user ListExpiring names.
+const maxExpiring = 1000
+
+func (s *maintenanceServer) ListExpiring(
+	ctx context.Context,
+	req *memoryv1.ListExpiringRequest,
+) (*memoryv1.ListExpiringResponse, error) {
+	c := &checker{}
+	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 20, 100)}
+	after, err := c.pagePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	q.After = string(after)
+	due, last, more, err := s.maintenance.Expiring(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListExpiringResponse{}
+	of, named := memory.UserRef{}, 0
+	for _, d := range due {
+		if d.User != of {
+			of, named = d.User, 0
+		}
+		if named++; named <= maxExpiring {
+			out.Expiring = append(out.Expiring, expiringProto(d))
+		}
+	}
+	if more {
+		out.NextPageToken = pageToken(req, []byte(last))
+	}
+	return out, nil
+}
+
+func expiringProto(d service.Expiring) *memoryv1.Expiring {
+	return &memoryv1.Expiring{
+		Rule: retentionRules.to(d.Rule), UserId: d.User.UserID, SessionId: d.SessionID, Messages: d.Messages, FactId: d.FactID,
+	}
+}

@@ -1,0 +1,110 @@
+package grpcapi
+
+import (
+	"context"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type memoryServer struct {
+	memoryv1.UnimplementedMemoryServiceServer
+	recorder recorder
+	contexts contextBuilder
+	search   messageSearcher
+	sessions sessions
+	eraser   messageEraser
+	replacer messageReplacer
+}
+
+// messageReplacer replaces the messages of sessions.
+type messageReplacer interface {
+	Replace(ctx context.Context, p service.ReplaceParams) (service.Replaced, error)
+}
+
+// recorder stores turns.
+type recorder interface {
+	Record(ctx context.Context, p service.RecordParams) (service.Recorded, error)
+}
+
+// contextBuilder builds contexts.
+type contextBuilder interface {
+	BuildContext(ctx context.Context, p service.ContextParams) (service.ContextResult, error)
+}
+
+// messageSearcher finds messages.
+type messageSearcher interface {
+	SearchMessages(ctx context.Context, p recall.SearchParams) (recall.SearchResult, error)
+	SearchTranscript(ctx context.Context, p recall.TranscriptSearch) (recall.TranscriptPage, error)
+}
+
+// sessions reads and changes sessions and their messages.
+type sessions interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error)
+	UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error)
+	Messages(ctx context.Context, q service.MessagePage) (service.ListedMessages, error)
+	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
+}
+
+// ref checks the two ids that name a session.
+func (c *checker) ref(ctx context.Context, userID, sessionID string) memory.SessionRef {
+	return c.user(ctx, userID).Session(c.id("session_id", sessionID))
+}
+
+func (c *checker) user(ctx context.Context, userID string) memory.UserRef {
+	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user_id", userID)}
+}
+
+func (s *memoryServer) Record(ctx context.Context, req *memoryv1.RecordRequest) (*memoryv1.RecordResponse, error) {
+	params, err := recordParams(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.recorder.Record(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return recordProto(result), nil
+}
+
+func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.RecordParams, error) {
+	c := &checker{}
+	p := service.RecordParams{
+		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
+		RequestID:       c.label("request_id", req.GetRequestId()),
+		Messages:        messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
+		StatePatch:      statePatchFrom(c, "state_patch", req.GetStatePatch()),
+		ExpectedLastSeq: req.ExpectedLastSeq,
+		Extract:         extractModeFrom(c, "extract", req.GetExtract()),
+		Profile:         c.label("profile", req.GetProfile()),
+	}
+	if len(p.Messages) == 0 && len(req.GetStatePatch().GetFields()) == 0 {
+		c.fault("messages", "is empty, and so is state_patch; send at least one of them")
+	}
+	if p.ExpectedLastSeq != nil && *p.ExpectedLastSeq < 0 {
+		c.fault("expected_last_seq", "is %d; it must not be negative: 0 means a new session", *p.ExpectedLastSeq)
+	}
+	return p, c.err()
+}
+
+func recordProto(r service.Recorded) *memoryv1.RecordResponse {
+	out := &memoryv1.RecordResponse{
+		MessageIds:       r.MessageIDs,
+		FirstSeq:         r.FirstSeq,
+		LastSeq:          r.LastSeq,
+		DeduplicatedIds:  r.Deduplicated,
+		StateRevision:    r.StateRevision,
+		StepsSinceUser:   int32(r.StepsSinceUser),
+		TurnNo:           r.TurnNo,
+		Replayed:         r.Replayed,
+		StepLimitReached: r.StepLimitReached,
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, findingProto(f))
+	}
+	return out
+}

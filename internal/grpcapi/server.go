@@ -1,0 +1,227 @@
+// Package grpcapi is the gRPC face of the service: it checks requests, converts them to the domain and back, maps
+// errors to canonical codes, and keeps a server's habits (deadlines, limits, drain, health).
+package grpcapi
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/stats"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/protocolmux"
+	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/service"
+)
+
+// Limits of a connection. The receive limit lies above the limits of the API so that the error of a request that is
+// too large can name the field.
+const (
+	maxReceiveBytes   = 8 << 20
+	maxHeaderBytes    = 16 << 10
+	maxStreams        = 250 // per connection; unlimited otherwise, which invites rapid resets (CVE-2023-44487)
+	connectTimeout    = 10 * time.Second
+	keepaliveMinTime  = 30 * time.Second
+	maxConnectionIdle = 15 * time.Minute
+)
+
+// Options are what a Server needs.
+type Options struct {
+	Services       service.Services
+	Reflection     bool
+	RequestTimeout time.Duration // the longest a call may take
+	DrainTimeout   time.Duration // how long Serve waits for running calls when its context ends
+	Log            *slog.Logger
+	Meter          Meter         // counts calls; nil for nobody
+	Verifier       auth.Verifier // says who calls; nil while authentication is off
+	Refusals       Refusals      // counts credentials that were refused; nil for nobody
+	Limits         Limiter       // nil for none
+	Access         *service.Access
+	Audit          Auditor       // keeps entries of calls; nil while the audit is off
+	AuditAgents    bool          // whether what agents do each day has entries too
+	AuditEntries   AuditEntries  // lists them; nil while the audit is off
+	Traces         stats.Handler // makes a span of every call; nil for none
+	Gate           *admission.Gate
+	Turns          *admission.Turns // of tenants; nil for none
+	TLS            *tls.Config      // of the port; nil for none
+	MaxConnections int              // open at once; further ones are closed
+	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
+	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
+	HTTP func(Entrance) (http.Handler, error)
+}
+
+// Entrance is what a handler of HTTP reaches the API by.
+type Entrance struct {
+	GRPC     http.Handler // serves gRPC over HTTP
+	Services []string     // the full names of its services that HTTP serves too
+	// MayCall returns nil where the sender of a request may call a method of the API, by its full name, else the error of the call. It is
+	// for what is no call and is shown to the same people.
+	MayCall func(r *http.Request, method string) error
+}
+
+// Server serves the API over gRPC, and over HTTP where it is given a handler for that.
+type Server struct {
+	grpc   *grpc.Server
+	http   *http.Server // nil for none
+	health *health.Server
+	drain  time.Duration
+	log    *slog.Logger
+	calls  *atomic.Int64 // that are being answered
+	gate   *admission.Gate
+	tls    *tls.Config // nil for none
+	conns  connectionLimits
+}
+
+// connectionLimits bound what clients may keep open and unread.
+type connectionLimits struct {
+	most     int
+	patience time.Duration
+}
+
+// New makes a Server. It fails where nobody decided who may call a method.
+func New(o Options) (*Server, error) {
+	calls, g := &atomic.Int64{}, newGuard(o)
+	s := &Server{
+		grpc: grpc.NewServer(serverOptions(o, g, calls)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log, calls: calls,
+		gate: o.Gate, tls: o.TLS, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
+	}
+	api := early{s.grpc, g}
+	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
+		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
+		eraser: o.Services.Eraser, replacer: o.Services.Replacer,
+	})
+	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
+	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})
+	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{
+		summaries: o.Services.Summaries, editor: o.Services.SummaryEditor, eraser: o.Services.Eraser,
+	})
+	memoryv1.RegisterUserServiceServer(api, &userServer{
+		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
+	})
+	memoryv1.RegisterWorkServiceServer(api, &workServer{
+		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
+	})
+	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
+	memoryv1.RegisterDocumentServiceServer(api, &documentServer{documents: o.Services.Documents})
+	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
+	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
+	memoryv1.RegisterAuditServiceServer(api, &auditServer{entries: o.AuditEntries})
+	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	if o.Reflection {
+		reflection.Register(s.grpc)
+	}
+	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil {
+		return nil, err
+	}
+	if o.HTTP == nil {
+		return s, nil
+	}
+	handler, err := o.HTTP(Entrance{GRPC: s.grpc, Services: services, MayCall: g.mayCall})
+	if err != nil {
+		return nil, err
+	}
+	s.http = newHTTPServer(handler, o.Log)
+	return s, nil
+}
+
+// Busy reports whether calls are being answered.
+func (s *Server) Busy() bool { return s.calls.Load() > 0 }
+
+func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption {
+	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
+	trail := &auditor{to: o.Audit, agents: o.AuditAgents, table: g.table, log: o.Log}
+	options := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec(a)),
+		grpc.MaxRecvMsgSize(maxReceiveBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
+		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
+		grpc.StreamInterceptor(a.streams(calls, g, trail, meterOf(o))),
+	}
+	if o.Traces != nil {
+		options = append(options, grpc.StatsHandler(o.Traces))
+	}
+	if o.TLS != nil {
+		options = append(options, grpc.Creds(handshaken{}))
+	}
+	return options
+}
+
+func meterOf(o Options) Meter {
+	if o.Meter == nil {
+		return unmetered{}
+	}
+	return o.Meter
+}
+
+// SetHealthy says whether the service can serve, for grpc.health.v1.
+func (s *Server) SetHealthy(ok bool) {
+	status := healthv1.HealthCheckResponse_NOT_SERVING
+	if ok {
+		status = healthv1.HealthCheckResponse_SERVING
+	}
+	s.health.SetServingStatus("", status)
+	for name := range s.grpc.GetServiceInfo() {
+		s.health.SetServingStatus(name, status)
+	}
+}
+
+// Serve serves calls on l until ctx ends. Then it reports NOT_SERVING, lets running calls finish within the drain
+// timeout, cuts the rest off and returns nil.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.shutdown()
+	})
+	err := s.serve(s.overTLS(newConnections(l, s.conns, s.gate, s.log)))
+	if stop() { // Serve failed by itself
+		return err
+	}
+	<-stopped
+	return err
+}
+
+func (s *Server) serve(l net.Listener) error {
+	if s.http == nil {
+		return unlessClosed(s.grpc.Serve(l))
+	}
+	mux := protocolmux.New(l, connectTimeout)
+	var g safegroup.Group
+	g.Go(func() error { return unlessClosed(mux.Serve()) })
+	g.Go(func() error { return unlessClosed(s.http.Serve(mux.HTTP())) })
+	g.Go(func() error { return unlessClosed(s.grpc.Serve(mux.GRPC())) })
+	return g.Wait()
+}
+
+func (s *Server) shutdown() {
+	s.health.Shutdown()
+	cut := time.AfterFunc(s.drain, func() {
+		s.log.Warn("drain timeout passed; running calls are cut off", "timeout", s.drain)
+		s.grpc.Stop()
+	})
+	defer cut.Stop()
+	if s.http != nil { // first: its calls are gRPC's too
+		s.shutdownHTTP()
+	}
+	s.grpc.GracefulStop()
+}

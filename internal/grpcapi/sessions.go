@@ -1,0 +1,125 @@
+package grpcapi
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func (s *memoryServer) GetSession(ctx context.Context, req *memoryv1.GetSessionRequest) (*memoryv1.GetSessionResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	session, err := s.sessions.Session(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetSessionResponse{Session: sessionProto(session)}, nil
+}
+
+func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
+	c := &checker{}
+	q := store.SessionQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
+	last, err := c.timePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.SessionCursor{Time: last.Time, SessionID: last.ID}
+	}
+	page, more, err := s.sessions.ListSessions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.ListSessionsResponse{}
+	out.Sessions, out.NextPageToken = timedPage(req, page, more, sessionProto,
+		func(s memory.Session) timedID { return timedID{s.LastMessageTime, s.Ref.SessionID} })
+	return out, nil
+}
+
+func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
+	update, err := sessionUpdate(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.sessions.UpdateSession(ctx, update)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.UpdateSessionResponse{Session: sessionProto(session)}, nil
+}
+
+func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (store.SessionUpdate, error) {
+	c, in := &checker{}, req.GetSession()
+	u := store.SessionUpdate{
+		Ref: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("session.user_id", in.GetUserId())}.
+			Session(c.id("session.session_id", in.GetSessionId())),
+		ETag: in.GetEtag(),
+	}
+	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+		"title": in.GetTitle() != "", "metadata": in.GetMetadata() != nil, "profile": in.GetProfile() != "",
+		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED, "context_start_seq": in.GetContextStartSeq() != 0,
+	})
+	title := c.name("session.title", in.GetTitle())
+	metadata := c.object("session.metadata", in.GetMetadata(), maxObjectBytes)
+	profile := c.label("session.profile", in.GetProfile())
+	extract := extractOrAllowFrom(c, "session.extract", in.GetExtract())
+	start := in.GetContextStartSeq()
+	if start < 0 {
+		c.fault("session.context_start_seq", "is %d; it must not be negative: 0 takes a start back", start)
+	}
+	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)
+	u.Extract, u.ContextStart = masked(mask, "extract", extract), masked(mask, "context_start_seq", start)
+	return u, c.err()
+}
+
+// mask returns which fields an update changes: those named, all for *, those set when none is named.
+func (c *checker) mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
+	if len(mask.GetPaths()) == 0 {
+		return set
+	}
+	out := map[string]bool{}
+	for _, path := range mask.GetPaths() {
+		if _, known := set[path]; !known && path != "*" {
+			c.fault("update_mask", "names a field that cannot be changed; it may name %s, or *", strings.Join(fields(set), ", "))
+		}
+		for name := range set {
+			out[name] = out[name] || path == "*" || path == name
+		}
+	}
+	return out
+}
+
+func fields(set map[string]bool) []string {
+	var names []string
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func masked[T any](mask map[string]bool, name string, v T) *T {
+	if !mask[name] {
+		return nil
+	}
+	return &v
+}
+
+func sessionProto(s memory.Session) *memoryv1.Session {
+	return &memoryv1.Session{
+		UserId: s.Ref.UserID, SessionId: s.Ref.SessionID, Title: s.Title, Metadata: structProto(s.Metadata), Profile: s.Profile,
+		State: structProto(s.State), StateRevision: s.StateRevision, LastTurnNo: s.LastTurnNo, LastSeq: s.LastSeq,
+		CreateTime: timeProto(s.CreateTime), UpdateTime: timeProto(s.UpdateTime), Etag: s.ETag,
+		LastMessageTime: timeProto(s.LastMessageTime),
+		Extract:         extractModes.to(s.Extract), ContextStartSeq: s.ContextStart,
+	}
+}

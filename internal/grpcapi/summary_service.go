@@ -1,0 +1,158 @@
+package grpcapi
+
+import (
+	"context"
+	"slices"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+)
+
+type summaryServer struct {
+	memoryv1.UnimplementedSummaryServiceServer
+	summaries summaries
+	editor    summaryEditor
+	eraser    eraser
+}
+
+// summaries reads summaries, and has them written now.
+type summaries interface {
+	Summary(ctx context.Context, ref service.SummaryRef) (service.Summary, error)
+	ListSummaries(ctx context.Context, q service.SummaryQuery) ([]service.Summary, *service.SummaryCursor, error)
+	SummaryRevisions(ctx context.Context, ref service.SummaryRef) ([]memory.SummaryRevision, error)
+	Summarize(ctx context.Context, ref memory.SessionRef) (out *service.Summary, complete bool, err error)
+}
+
+// summaryEditor changes summaries.
+type summaryEditor interface {
+	ChangeSummary(ctx context.Context, c service.SummaryChange) (*service.Summary, error)
+}
+
+func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
+	c := &checker{}
+	ref := c.summaryRef(ctx, "", req)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	found, err := s.summaries.Summary(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetSummaryResponse{Summary: summaryProto(req.GetUserId(), found)}, nil
+}
+
+// namesSummary is what requests name a summary by.
+type namesSummary interface {
+	GetUserId() string
+	GetKind() memoryv1.SummaryKind
+	GetSessionId() string
+	GetName() string
+}
+
+// summaryRef reads which summary is named; path is that of the fields, with a dot at its end.
+func (c *checker) summaryRef(ctx context.Context, path string, req namesSummary) service.SummaryRef {
+	ref := service.SummaryRef{
+		Kind: c.summaryKind(path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
+		User: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id(path+"user_id", req.GetUserId())},
+	}
+	if ref.Kind == memory.SummarySession {
+		c.id(path+"session_id", ref.SessionID)
+		c.unset(path+"name", ref.Name, "the summary of a session is named by session_id")
+	} else {
+		c.id(path+"name", ref.Name)
+		c.unset(path+"session_id", ref.SessionID, "weeks and months are of the user, not of a session")
+	}
+	return ref
+}
+
+func (c *checker) unset(field, s, why string) {
+	if s != "" {
+		c.fault(field, "must not be set: %s", why)
+	}
+}
+
+// summaryKind returns the kind, a session's where none is set.
+func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.SummaryKind {
+	if k == memoryv1.SummaryKind_SUMMARY_KIND_UNSPECIFIED {
+		return memory.SummarySession
+	}
+	kind, ok := summaryKinds.from(k)
+	if !ok {
+		c.fault(field, "is %d; it must be session, week or month", k)
+	}
+	return kind
+}
+
+func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
+	c := &checker{}
+	q := service.SummaryQuery{
+		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
+		Review: req.GetWithheld(),
+	}
+	last, err := c.timePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &service.SummaryCursor{Time: last.Time, SessionID: last.ID}
+	}
+	page, next, err := s.summaries.ListSummaries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return summaryPage(req, page, next), nil
+}
+
+func summaryPage(req *memoryv1.ListSummariesRequest, page []service.Summary, next *service.SummaryCursor) *memoryv1.ListSummariesResponse {
+	summaries := make([]*memoryv1.Summary, len(page))
+	for i, found := range page {
+		summaries[i] = summaryProto(req.GetUserId(), found)
+	}
+	n := fitting(summaries)
+	if n < len(page) {
+		next = &page[n-1].Place
+	}
+	out := &memoryv1.ListSummariesResponse{Summaries: summaries[:n]}
+	if next != nil {
+		out.NextPageToken = timeToken(req, next.Time, next.SessionID)
+	}
+	return out
+}
+
+func (s *summaryServer) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
+	c := &checker{}
+	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	found, complete, err := s.summaries.Summarize(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.SummarizeResponse{Complete: complete}
+	if found != nil {
+		out.Summary = summaryProto(req.GetUserId(), *found)
+	}
+	return out, nil
+}
+
+func summaryProto(userID string, s service.Summary) *memoryv1.Summary {
+	out := &memoryv1.Summary{
+		UserId: userID, Kind: summaryKinds.to(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
+		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,
+		Corrected: slices.ContainsFunc(s.Nodes, func(n memory.SummaryNode) bool { return n.Model == memory.PersonModel }),
+		Withheld:  s.Withheld, Rebuilding: s.Rebuilding, Revision: s.Revision.Revision, Etag: s.ETag(),
+	}
+	for _, n := range s.Nodes {
+		out.Nodes = append(out.Nodes, nodeProto(n))
+	}
+	return out
+}
+
+func nodeProto(n memory.SummaryNode) *memoryv1.SummaryNode {
+	return &memoryv1.SummaryNode{
+		NodeId: n.ID, Level: int32(n.Level), FromSeq: n.Range.From, ToSeq: n.Range.To, Text: n.Text,
+		Appended: int32(n.Appended), Model: n.Model, CreateTime: timeProto(n.CreateTime), Generation: int32(n.Generation),
+	}
+}

@@ -1,0 +1,347 @@
+package grpcapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+type workServer struct {
+	memoryv1.UnimplementedWorkServiceServer
+	work     work
+	facts    jobReverter
+	erasures erasures
+}
+
+// erasures shows erasures and has them tried again.
+type erasures interface {
+	IsErasure(jobID string) bool
+	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (service.ErasureJob, error)
+	Retry(ctx context.Context, ref store.JobRef) (service.ErasureJob, error)
+	NotSkippable(jobID string) error
+	NotRevertible(jobID string) error
+}
+
+// work waits for background work and handles its jobs.
+type work interface {
+	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
+	Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error)
+	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
+	RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
+	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
+	SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
+}
+
+// jobReverter takes back what a job did to facts.
+type jobReverter interface {
+	RevertJob(ctx context.Context, ref store.JobRef, author string) (memory.Job, []extract.Reverted, error)
+}
+
+// defaultWait is how long WaitForWatermark waits where the request does not say.
+const defaultWait = 5 * time.Second
+
+func (s *workServer) WaitForWatermark(
+	ctx context.Context,
+	req *memoryv1.WaitForWatermarkRequest,
+) (*memoryv1.WaitForWatermarkResponse, error) {
+	c := &checker{}
+	wait := service.Wait{
+		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
+		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
+	}
+	if wait.MinSeq < 0 {
+		c.fault("min_seq", "is %d; it must not be negative: 0 means the last recorded message", wait.MinSeq)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	waited, err := s.work.WaitForWatermark(ctx, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.WaitForWatermarkResponse{
+		Watermarks: watermarksProto(waited.Watermarks), Reached: waited.Reached, ParkedJobId: waited.Parked,
+	}, nil
+}
+
+const (
+	watermarkWords = "indexed, extracted or summarised"
+	jobStateWords  = "open, answered, parked, applied, skipped, split, reverted or replaced"
+)
+
+// timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
+func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
+	if d == nil {
+		return byDefault
+	}
+	if !d.IsValid() || d.AsDuration() < 0 {
+		c.fault(field, "must be a duration that is not negative; leave it out for %v", byDefault)
+	}
+	return d.AsDuration()
+}
+
+func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
+	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
+}
+
+func (s *workServer) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*memoryv1.GetJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	wait := c.timeout("wait", req.GetWait(), 0)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Erasure(ctx, ref, wait)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.GetJobResponse{Job: erasureProto(e)}, nil
+	}
+	job, err := s.work.Job(ctx, ref, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.GetJobResponse{Job: jobProto(job)}, nil
+}
+
+func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
+	q, err := jobQuery(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	last, err := timePosition(req, req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	page, err := s.work.ListJobs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return jobPage(req, page), nil
+}
+
+func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQuery, error) {
+	c := &checker{}
+	q := service.JobQuery{JobQuery: store.JobQuery{
+		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
+		States: allOf(c, "states", jobStates, req.GetStates(), jobStateWords), Limit: c.page(req.GetPageSize(), 50, 500),
+	}}
+	if q.SessionID != "" && q.UserID == "" {
+		c.fault("user_id", "is required with session_id: a session is one of a user")
+	}
+	q.Kinds = c.jobKinds("kinds", req.GetKinds())
+	if q.UserID == "" && q.Tenant == auth.DefaultTenant { // they are about all tenants
+		q.Maintenance = maintenanceKinds(req.GetKinds())
+	}
+	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
+	q.Erasures = len(req.GetKinds()) == 0 || slices.Contains(req.GetKinds(), memoryv1.JobKind_JOB_KIND_ERASE)
+	return q, c.err()
+}
+
+// maintenanceKinds are the kinds of jobs of no user.
+func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
+	var out []service.MaintenanceKind
+	for _, kind := range []service.MaintenanceKind{service.MaintenanceReembed, service.MaintenanceReindex, service.MaintenanceVerify} {
+		if len(asked) == 0 || slices.Contains(asked, maintenanceNames.to(kind)) {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+// jobKinds returns the kinds of jobs that are meant; those of no user and erasures are none.
+func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind {
+	c.count(field, len(in), maxFilters)
+	var out []memory.JobKind
+	for i, k := range in {
+		kind, ofUser := jobKinds.from(k)
+		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone && k != memoryv1.JobKind_JOB_KIND_ERASE {
+			c.fault(
+				fmt.Sprintf("%s[%d]", field, i),
+				"is %d; it must be extract, summarize, merge, rebuild, week, month, reembed, reindex, verify or erase",
+				k,
+			)
+		}
+		if ofUser {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+// jobPage puts the jobs of no user before the jobs; 500 jobs stay far below a reply's limit.
+func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.ListJobsResponse {
+	out := &memoryv1.ListJobsResponse{}
+	for _, j := range page.Maintenance {
+		out.Jobs = append(out.Jobs, maintenanceProto(j))
+	}
+	var listed []listedJob
+	for _, job := range page.Jobs {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: job.CreateTime, ID: job.ID()}, jobProto(job)})
+	}
+	for _, e := range page.Erasures {
+		listed = append(listed, listedJob{store.JobCursor{CreateTime: e.CreateTime, ID: e.ID}, erasureProto(e)})
+	}
+	slices.SortFunc(listed, func(a, b listedJob) int { return service.CompareJobs(a.at, b.at) })
+	for _, j := range listed {
+		out.Jobs = append(out.Jobs, j.job)
+	}
+	if page.Next != nil {
+		out.NextPageToken = timeToken(req, page.Next.CreateTime, page.Next.ID)
+	}
+	return out
+}
+
+type listedJob struct {
+	at  store.JobCursor
+	job *memoryv1.Job
+}
+
+// jobRequest is a request that names one job.
+type jobRequest interface {
+	GetUserId() string
+	GetJobId() string
+}
+
+func jobRef(ctx context.Context, req jobRequest) (store.JobRef, error) {
+	c := &checker{}
+	ref := store.JobRef{User: c.user(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
+	return ref, c.err()
+}
+
+func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		e, err := s.erasures.Retry(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return &memoryv1.RetryJobResponse{Job: erasureProto(e)}, nil
+	}
+	job, err := s.work.RetryJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.RetryJobResponse{Job: jobProto(job)}, nil
+}
+
+func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequest) (*memoryv1.RetryJobsResponse, error) {
+	listed := &memoryv1.ListJobsRequest{
+		UserId: req.GetUserId(), SessionId: req.GetSessionId(), Kinds: req.GetKinds(), PageSize: req.GetPageSize(),
+	}
+	q, err := jobQuery(ctx, listed)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	reason := c.label("reason", req.GetReason())
+	last, err := c.timePosition(req)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
+	}
+	retried, next, err := s.work.RetryJobs(ctx, q, reason)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.RetryJobsResponse{}
+	for _, job := range retried {
+		out.Jobs = append(out.Jobs, jobProto(job))
+	}
+	if next != nil {
+		out.NextPageToken = timeToken(req, next.CreateTime, next.ID)
+	}
+	return out, nil
+}
+
+func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotSkippable(ref.ID))
+	}
+	job, err := s.work.SkipJob(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &memoryv1.SkipJobResponse{Job: jobProto(job)}, nil
+}
+
+func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
+	ref, err := jobRef(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{}
+	author := c.name("author", req.GetAuthor())
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if s.erasures.IsErasure(ref.ID) {
+		_, err := s.erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
+	}
+	job, facts, err := s.facts.RevertJob(ctx, ref, author)
+	if err != nil {
+		return nil, err
+	}
+	out := &memoryv1.RevertJobResponse{Job: jobProto(job)}
+	for _, f := range facts {
+		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: revertOutcomes.to(f.Outcome)})
+	}
+	return out, nil
+}
+
+func jobProto(job memory.Job) *memoryv1.Job {
+	out := &memoryv1.Job{
+		JobId: job.ID(), UserId: job.User.UserID, SessionId: job.SessionID, Kind: jobKinds.to(job.Kind),
+		State: jobStates.to(job.State), Generation: int32(job.Generation), Attempts: int32(job.Attempts),
+		NotBefore: timeProto(job.NotBefore), Reason: job.Reason, ModelCalls: int32(job.Usage.Calls),
+		InputTokens: job.Usage.InputTokens, OutputTokens: job.Usage.OutputTokens,
+		CreateTime: timeProto(job.CreateTime), UpdateTime: timeProto(job.UpdateTime),
+	}
+	if job.SessionID != "" { // the ranges of weeks and months are days
+		out.FromSeq, out.ToSeq = job.From, job.To
+	}
+	return out
+}
+
+func maintenanceProto(j service.MaintenanceJob) *memoryv1.Job {
+	out := &memoryv1.Job{
+		JobId: j.ID, Kind: maintenanceNames.to(j.Kind), State: jobStates.to(j.State), Reason: j.Reason,
+		Done: j.Done, Total: j.Total, CreateTime: timeProto(j.CreateTime), UpdateTime: timeProto(j.UpdateTime),
+	}
+	for _, c := range j.Checks {
+		out.Checks = append(out.Checks, &memoryv1.ViewCheck{
+			View: views.to(c.View), Checked: c.Checked, Missing: c.Missing, Stale: c.Stale, Orphan: c.Orphan,
+			Repaired: c.Repaired, Pending: c.Pending,
+		})
+	}
+	return out
+}
