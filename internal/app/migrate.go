@@ -19,7 +19,7 @@ type Migrated struct {
 // Migrate brings the schema of every configured store up to date, as serving does too. All must answer.
 func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []Migrated, err error) {
 	s := &stores{}
-	if err := s.openTruth(ctx, cfg, log); err != nil {
+	if err := s.openPrimary(ctx, cfg, log); err != nil {
 		return nil, err
 	}
 	done = append(done, primaryOf(cfg))

@@ -42,7 +42,7 @@ const oneProcess = "server"
 // openStores opens what is configured. A primary store that does not respond is an error; a view that does not is opened later.
 func openStores(ctx context.Context, cfg config.Config, o Options) (*stores, error) {
 	s := &stores{owner: oneProcess}
-	if err := s.openTruth(ctx, cfg, o.Log); err != nil {
+	if err := s.openPrimary(ctx, cfg, o.Log); err != nil {
 		return nil, err
 	}
 	if err := s.openViews(ctx, cfg, o.Log); err != nil {
@@ -65,7 +65,7 @@ func (s *stores) wrap(o Options) {
 	}
 }
 
-func (s *stores) openTruth(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+func (s *stores) openPrimary(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.MongoDBURI.IsSet() {
 		file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
 		if err != nil {

@@ -13,10 +13,10 @@ import (
 // DefaultData is the data file where nothing names another.
 const DefaultData = "strata.db"
 
-// checkStores finds combinations of stores that make no sense: two truths, and settings of a backend that is not named.
+// checkStores finds combinations of stores that make no sense: two primary stores, and settings of a backend that is not named.
 func (c Config) checkStores(fs *faults) {
 	c.checkBackends(fs)
-	c.checkTruth(fs)
+	c.checkPrimary(fs)
 	c.checkMilvus(fs)
 	c.checkElasticsearch(fs)
 	within(fs, "view-deadline", c.ViewDeadline, time.Millisecond, 10*time.Second)
@@ -25,7 +25,7 @@ func (c Config) checkStores(fs *faults) {
 	}
 }
 
-func (c Config) checkTruth(fs *faults) {
+func (c Config) checkPrimary(fs *faults) {
 	uri := c.MongoDBURI.Reveal()
 	switch {
 	case uri == "" && c.Data == "":
