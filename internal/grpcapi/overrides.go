@@ -11,8 +11,8 @@ import (
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
-// overrides converts what a call changes of its profile. Every field is found in contextprofile.Fields by its name: a number or truth
-// value needs nothing here; what has a type of its own is converted in given.
+// overrides converts what a call changes of its profile. Every field is found in contextprofile.Fields by its name: a number or
+// boolean needs nothing here; what has a type of its own is converted in given.
 func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overrides {
 	var out contextprofile.Overrides
 	if in == nil {
