@@ -122,6 +122,9 @@ var chineseRetelling = retelling{
 	plans:      zhClauses.pattern("plans"),
 	empty:      zhClauses.pattern("empty"),
 	attributes: zhClauses.named("properties"),
+	shares: func(before, clause string) bool {
+		return zhRelated.MatchString(before) && !zhSpeaks.MatchString(clause)
+	},
 }
 
 var (
@@ -130,6 +133,7 @@ var (
 	zhMine      = zhClauses.pattern("mine")
 	zhAfter     = zhClauses.pattern("after-lead")
 	zhSpeaks    = zhClauses.pattern("speaker")
+	zhRelated   = zhClauses.pattern("related")
 )
 
 // personChinese is a clause without its speaker.

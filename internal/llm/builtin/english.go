@@ -136,7 +136,11 @@ func joinedThing(object string) bool { return lastingThing(object) && !enCalls.M
 // enNoPlaces are capitalised and moved to, but nobody lives there.
 var enNoPlaces = enFacts.pattern("no-places")
 
-func place(object string) bool { return !enNoPlaces.MatchString(object) }
+// place accepts where somebody may live: no tool that a piece of work moves to.
+func place(object string) bool {
+	first := firstWord(object)
+	return !enNoPlaces.MatchString(object) && (toolPlace.MatchString(first) || toolKinds()[first] == "")
+}
 
 func plannedThing(object string) bool { return lastingThing(object) && !enErrands.MatchString(object) }
 

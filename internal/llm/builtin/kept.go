@@ -44,6 +44,11 @@ type retelling struct {
 	plans    *regexp.Regexp // a day to come and what is then, or where one goes
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
 	names    bool           // its verbs name their subject, so that a clause may be a word shorter
+	// shares reports whether a clause has the subject of the one before it, which is somebody else than the speaker; nil where sentences
+	// are cut only before a subject.
+	shares func(before, clause string) bool
+	// nobodys reports whether a clause says nothing of whom it is about; nil where one without a subject is the speaker's.
+	nobodys func(clause string) bool
 }
 
 // kept are the clauses of a sentence that are worth keeping, as facts: those that read like it, and those that put another
@@ -54,8 +59,11 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 	}
 	t := retellingOf(sentence, spanish)
 	var out []finding
-	for _, clause := range split(sentence, t.clauses) {
+	for _, clause := range t.cut(sentence) {
 		clause = t.bare(clause)
+		if t.nobodys != nil && t.nobodys(clause) && !t.plans.MatchString(clause) {
+			continue
+		}
 		if g.former != nil && g.former.MatchString(clause) {
 			once := t.find(clause)
 			once.rule = personGrade
@@ -68,6 +76,24 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 		if t.lasts(clause, g.refuses(clause)) || t.states(clause) && replaces(t.find(clause)) {
 			out = append(out, t.find(clause))
 		}
+	}
+	return out
+}
+
+// cut is a sentence in its clauses. One that shares the subject of the clause before it stays with that: in "my son has asthma and eats no
+// bread" it is not the speaker who eats none.
+func (t *retelling) cut(sentence string) []string {
+	clauses := split(sentence, t.clauses)
+	if t.shares == nil {
+		return clauses
+	}
+	out := clauses[:1]
+	for _, clause := range clauses[1:] {
+		if last := &out[len(out)-1]; t.shares(t.bare(*last), t.bare(clause)) {
+			*last += clause
+			continue
+		}
+		out = append(out, clause)
 	}
 	return out
 }
@@ -189,19 +215,23 @@ func (t *retelling) attribute(clause string) string {
 	if unsettled.MatchString(clause) || extract.Adds(clause) || t.others != nil && t.others.MatchString(clause) {
 		return ""
 	}
+	tool := ""
+	if uses.MatchString(clause) {
+		tool = toolAttribute([]string{strings.Join(movedTo(instead.ReplaceAllString(clause, " ")), " ")})
+	}
 	for _, p := range t.attributes() {
-		if p.pattern.MatchString(clause) {
+		if p.pattern.MatchString(clause) && (p.name != homeCity || tool == "") { // who moves to Postgres lives where they did
 			return p.name
 		}
 	}
 	if m := t.topic.FindStringSubmatch(clause); m != nil {
 		return englishName(m[1])
 	}
-	if uses.MatchString(clause) {
-		return toolAttribute([]string{strings.Join(latinName.FindAllString(instead.ReplaceAllString(clause, " "), -1), " ")})
-	}
-	return ""
+	return tool
 }
+
+// homeCity is the property of where somebody lives.
+const homeCity = "home_city"
 
 // retellingOf is how clauses of a sentence are written.
 func retellingOf(sentence string, spanish bool) *retelling {

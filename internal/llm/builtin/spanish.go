@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,6 +26,8 @@ var spanishRetelling = retelling{
 	plans:      esClauses.pattern("plans"),
 	empty:      esClauses.pattern("empty"),
 	attributes: esClauses.named("properties"),
+	shares:     func(before, clause string) bool { return esSubjectless(clause) && !esSpeaks(before) },
+	nobodys:    esSubjectless,
 }
 
 // esStarts is how statements of the first person begin, which may be too short for the words of their language to show it.
@@ -55,7 +58,38 @@ func esThirdOf(verb string) (string, bool) {
 	return "", false
 }
 
+// esThirds are verbs of the third person that a clause may begin with.
+var esThirds = sync.OnceValue(func() map[string]bool {
+	thirds := map[string]bool{}
+	for _, third := range esThird() {
+		thirds[third] = true
+	}
+	return thirds
+})
+
+// esSubjectless reports whether a clause begins with a verb of the third person, and nothing in it is of the speaker: "es celíaco".
+func esSubjectless(clause string) bool {
+	words := strings.Fields(strings.ToLower(clause[len(esUnnamed.FindString(clause)):]))
+	return len(words) > 0 && esThirds()[strings.Trim(words[0], ",")] && !esSpeaks(clause) &&
+		!slices.ContainsFunc(words, func(word string) bool { return esOwned().Has(word) })
+}
+
+// esSpeaks reports whether a clause has a verb or a pronoun of the first person.
+func esSpeaks(clause string) bool {
+	if esFirst.MatchString(clause) || esPlural.MatchString(clause) {
+		return true
+	}
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(clause)), func(word string) bool {
+		_, first := esThirdOf(strings.Trim(word, ",.;:!"))
+		return first || esMe().Has(word)
+	})
+}
+
 var (
+	esUnnamed = esClauses.pattern("unnamed")
+	esMe      = esClauses.words("me")
+	esOwned   = esClauses.words("owned")
+
 	esLead  = esClauses.pattern("lead")
 	esMy    = esClauses.pattern("my")
 	esFirst = esClauses.pattern("first-person")

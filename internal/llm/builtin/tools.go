@@ -26,9 +26,10 @@ var toolKinds = sync.OnceValue(func() map[string]string {
 // toolPurpose is what a tool is chosen for.
 var toolPurpose = regexp.MustCompile(`(?i)\s(?:for|in) (?:the |our |my |this |a |an |all )*([^,]+)$`)
 
-// toolGeneral are purposes that are the work at hand itself.
+// toolGeneral are purposes that are the work at hand itself, and times, which are no purposes.
 var toolGeneral = regexp.MustCompile(
-	`(?i)^(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)$`,
+	`(?i)^(?:(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)|` +
+		`(?:(?:early|late) )?(?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter|20\d\d)(?: 20\d\d)?)$`,
 )
 
 // toolRejected is what a choice was made against, and what came before it.
@@ -48,9 +49,10 @@ func toolAttribute(objects []string) string {
 		purpose = "_for_" + englishName(m[1])
 	}
 	kind, kinds := "", toolKinds()
-	for word := range strings.FieldsSeq(strings.ToLower(choice)) {
-		m := toolWord.FindStringSubmatch(strings.Trim(word, ".,"))
-		if m == nil || kinds[m[1]] == "" {
+	for word := range strings.FieldsSeq(aSeason.ReplaceAllString(choice, " ")) {
+		word = strings.Trim(word, ".,")
+		m := toolWord.FindStringSubmatch(strings.ToLower(word))
+		if m == nil || kinds[m[1]] == "" || aWord.MatchString(word) {
 			continue
 		}
 		if kind != "" && kind != kinds[m[1]] {
@@ -63,6 +65,24 @@ func toolAttribute(objects []string) string {
 	}
 	return kind + purpose
 }
+
+// movedTo are the names in a clause, without places where somebody moves that are names of tools too.
+func movedTo(clause string) []string {
+	names := latinName.FindAllString(clause, -1)
+	if !moving.MatchString(clause) {
+		return names
+	}
+	return slices.DeleteFunc(names, toolPlace.MatchString)
+}
+
+var (
+	toolPlace = marks{"tool-places"}.pattern(`(?i)^(?:%s)$`)
+	moving    = marks{"moving"}.pattern(`(?i)\b(?:%s)\b`)
+	// aWord is a name of a tool that is another word where it has no capital.
+	aWord = marks{"tool-words"}.pattern(`^(?:%s)$`)
+	// aSeason is a time that is a name of a tool.
+	aSeason = marks{"times-of-year"}.pattern(`(?i)%s`)
+)
 
 // kindOfTool is the kind of the tool that an attribute is about; "" for another attribute.
 func kindOfTool(attribute string) string {
