@@ -46,6 +46,8 @@ func TestAMoveIsToAPlaceOrToATool(t *testing.T) {
 		"We moved from MySQL to Postgres.":        "database",
 		"We moved to Spring Boot in March.":       "backend_framework",
 		"We use Spring at work.":                  "backend_framework",
+		"I work with Python mostly.":              "",
+		"I work at Python Software Foundation.":   "employer",
 		"I decided to learn the cello in spring.": "",
 	} {
 		t.Run(said, func(t *testing.T) {
