@@ -47,7 +47,7 @@ type retelling struct {
 	// shares reports whether a clause has the subject of the one before it, which is somebody else than the speaker; nil where sentences
 	// are cut only before a subject.
 	shares func(before, clause string) bool
-	// nobodys reports whether a clause says nothing of whom it is about; nil where one without a subject is the speaker's.
+	// nobodys reports whether a clause does not say whom it is about; nil where a clause without a subject is about the speaker.
 	nobodys func(clause string) bool
 }
 
@@ -217,7 +217,7 @@ func (t *retelling) attribute(clause string) string {
 	}
 	tool := ""
 	if uses.MatchString(clause) {
-		tool = toolAttribute([]string{strings.Join(movedTo(instead.ReplaceAllString(clause, " ")), " ")})
+		tool = toolAttribute([]string{strings.Join(toolNames(instead.ReplaceAllString(clause, " ")), " ")})
 	}
 	for _, p := range t.attributes() {
 		if p.pattern.MatchString(clause) && (p.name != homeCity || tool == "") { // who moves to Postgres lives where they did

@@ -66,8 +66,8 @@ func toolAttribute(objects []string) string {
 	return kind + purpose
 }
 
-// movedTo are the names in a clause, without places where somebody moves that are names of tools too.
-func movedTo(clause string) []string {
+// toolNames are the names in a clause that may be of tools. Where somebody moves, "Phoenix" is a place.
+func toolNames(clause string) []string {
 	names := latinName.FindAllString(clause, -1)
 	if !moving.MatchString(clause) {
 		return names
@@ -80,7 +80,7 @@ var (
 	moving    = marks{"moving"}.pattern(`(?i)\b(?:%s)\b`)
 	// aWord is a name of a tool that is another word where it has no capital.
 	aWord = marks{"tool-words"}.pattern(`^(?:%s)$`)
-	// aSeason is a time that is a name of a tool.
+	// aSeason is a time that reads like the name of a tool: "last spring".
 	aSeason = marks{"times-of-year"}.pattern(`(?i)%s`)
 )
 
