@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,14 +15,7 @@ import (
 type Samples []time.Duration
 
 // Quantile is the smallest sample that at least the share q of all samples does not exceed; 0 without samples.
-func (s Samples) Quantile(q float64) time.Duration {
-	if len(s) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(s))
-	i := int(q*float64(len(sorted))+0.999999999) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
-}
+func (s Samples) Quantile(q float64) time.Duration { return quantile(s, q) }
 
 // P50 is the median.
 func (s Samples) P50() time.Duration { return s.Quantile(0.50) }
@@ -30,11 +24,16 @@ func (s Samples) P50() time.Duration { return s.Quantile(0.50) }
 func (s Samples) P99() time.Duration { return s.Quantile(0.99) }
 
 // Median is the smallest of the values that at least half of them do not exceed; 0 without values.
-func Median(values []float64) float64 {
+func Median(values []float64) float64 { return quantile(values, 0.50) }
+
+func quantile[T cmp.Ordered](values []T, q float64) T {
 	if len(values) == 0 {
-		return 0
+		var none T
+		return none
 	}
-	return slices.Sorted(slices.Values(values))[(len(values)-1)/2]
+	sorted := slices.Sorted(slices.Values(values))
+	i := int(q*float64(len(sorted))+0.999999999) - 1
+	return sorted[min(max(i, 0), len(sorted)-1)]
 }
 
 // IdleDotProducts is what DotProducts measured on an idle machine of the reference kind: 2.4 ms.
