@@ -409,6 +409,7 @@ var table = []row{
 	{"marks/tool-words", [6]int{1, 0, 0, 0, 0, 0}, "names of tools are no words of theirs"},
 	{"marks/tool-places", [6]int{1, 0, 0, 0, 0, 0}, "names of tools are no words of theirs"},
 	{"marks/moving", [6]int{1, 0, 0, 0, 0, 0}, "see marks/tool-words"},
+	{"marks/tool-times", [6]int{4, 0, 0, 0, 0, 0}, "what a tool is for is known in English only"},
 	{"marks/times-of-year", [6]int{3, 0, 0, 0, 0, 0}, "see marks/tool-words"},
 	{"times/boundary", [6]int{1, 1, 1, 0, 0, 1}, "read by the grammar of han"},
 	{"times/offset", [6]int{20, 14, 14, 10, 14, 0}, ""},

@@ -215,19 +215,23 @@ func (t *retelling) attribute(clause string) string {
 	if unsettled.MatchString(clause) || extract.Adds(clause) || t.others != nil && t.others.MatchString(clause) {
 		return ""
 	}
-	tool := ""
-	if uses.MatchString(clause) {
-		tool = toolAttribute([]string{strings.Join(toolNames(instead.ReplaceAllString(clause, " ")), " ")})
-	}
 	for _, p := range t.attributes() {
-		if p.pattern.MatchString(clause) && (p.name != homeCity || tool == "") { // who moves to Postgres lives where they did
+		if p.pattern.MatchString(clause) && (p.name != homeCity || toolIn(clause) == "") { // who moves to Postgres lives where they did
 			return p.name
 		}
 	}
 	if m := t.topic.FindStringSubmatch(clause); m != nil {
 		return englishName(m[1])
 	}
-	return tool
+	return toolIn(clause)
+}
+
+// toolIn is the property that a clause gives a tool for its value; "" for none.
+func toolIn(clause string) string {
+	if !uses.MatchString(clause) {
+		return ""
+	}
+	return toolAttribute([]string{strings.Join(toolNames(instead.ReplaceAllString(clause, " ")), " ")})
 }
 
 // homeCity is the property of where somebody lives.

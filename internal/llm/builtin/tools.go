@@ -26,11 +26,13 @@ var toolKinds = sync.OnceValue(func() map[string]string {
 // toolPurpose is what a tool is chosen for.
 var toolPurpose = regexp.MustCompile(`(?i)\s(?:for|in) (?:the |our |my |this |a |an |all )*([^,]+)$`)
 
-// toolGeneral are purposes that are the work at hand itself, and times, which are no purposes.
+// toolGeneral are purposes that are the work at hand itself.
 var toolGeneral = regexp.MustCompile(
-	`(?i)^(?:(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)|` +
-		`(?:(?:early|late) )?(?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter|20\d\d)(?: 20\d\d)?)$`,
+	`(?i)^(?:new |side |current |whole )?(?:backend|frontend|project|projects|app|application|api|service|product|team|company|startup|system|stack|site|website|work|everything|now|production)$`,
 )
+
+// toolTime is a time where a purpose would stand: "in March".
+var toolTime = marks{"tool-times"}.pattern(`(?i)^(?:%s)$`)
 
 // toolRejected is what a choice was made against, and what came before it.
 var toolRejected = marks{"rather-than", "rejected"}.pattern(`(?i)\s(?:%s)\s.*$|%s`)
@@ -45,7 +47,7 @@ func toolAttribute(objects []string) string {
 	}
 	choice := " " + toolRejected.ReplaceAllString(strings.Join(objects, " "), "")
 	purpose := ""
-	if m := toolPurpose.FindStringSubmatch(choice); m != nil && !toolGeneral.MatchString(m[1]) {
+	if m := toolPurpose.FindStringSubmatch(choice); m != nil && !toolGeneral.MatchString(m[1]) && !toolTime.MatchString(m[1]) {
 		purpose = "_for_" + englishName(m[1])
 	}
 	kind, kinds := "", toolKinds()
