@@ -261,7 +261,6 @@ type JobFinish struct {
 	JobRef
 	State  memory.JobState // JobApplied or JobSkipped
 	Reason string
-	Usage  memory.ModelUsage
 	Time   time.Time
 }
 
