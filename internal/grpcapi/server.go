@@ -56,10 +56,11 @@ type Options struct {
 	AuditEntries   AuditEntries  // lists them; nil while the audit is off
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
-	Turns          *admission.Turns // of tenants; nil for none
-	TLS            *tls.Config      // of the port; nil for none
-	MaxConnections int              // open at once; further ones are closed
-	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
+	Turns          *admission.Turns      // of tenants; nil for none
+	StoreLimit     *admission.StoreLimit // of calls at once while the primary store does not keep up; nil for none
+	TLS            *tls.Config           // of the port; nil for none
+	MaxConnections int                   // open at once; further ones are closed
+	ReplyTimeout   time.Duration         // how long a reply may go unread before its connection is closed
 	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
 	HTTP func(Entrance) (http.Handler, error)
 }
@@ -154,7 +155,8 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
 		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
-			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns),
+			withStoreLimit(o.StoreLimit, o.RequestTimeout), a.withHeavy),
 		grpc.StreamInterceptor(a.streams(calls, g, trail, meterOf(o))),
 	}
 	if o.Traces != nil {
