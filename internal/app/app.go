@@ -662,6 +662,9 @@ func (a *App) close() error {
 	if a.listener != nil {
 		errs = append(errs, unlessClosed(a.listener.Close()))
 	}
+	if a.server != nil {
+		a.server.Close()
+	}
 	if a.metrics != nil {
 		errs = append(errs, unlessClosed(a.metrics.Close()))
 	}
