@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// manifestDoc lists the segments of a user's lexical index. A change of it is the commit point of every write to the index.
+// manifestDoc lists the segments of a user's search index. A change of it is the commit point of every write to the index.
 // What has to follow in other documents is recorded in it until it is done, and the next reader that finds it undone does
 // it.
 //
