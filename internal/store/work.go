@@ -148,7 +148,9 @@ type KindStats struct {
 	Kind   memory.JobKind
 	Open   int64 // open and answered
 	Parked int64
-	Oldest time.Time // create time of the oldest open one; zero without one
+	// ParkedMessages are the messages that the parked jobs are about, of kinds with JobKind.IsOfMessages; else 0.
+	ParkedMessages int64
+	Oldest         time.Time // create time of the oldest open one; zero without one
 }
 
 // Journal keeps the jobs. A job guards one piece of work: its unique key fixes the range before the model is called, the

@@ -239,13 +239,15 @@ type jobCount struct {
 		State memory.JobState `bson:"state"`
 	} `bson:"_id"`
 	N      int64 `bson:"n"`
+	Span   int64 `bson:"span"` // the sum of to - from
 	Oldest int64 `bson:"oldest"`
 }
 
 func (s *workStore) countJobs(ctx context.Context) ([]store.KindStats, error) {
 	cursor, err := s.jobs.Aggregate(ctx, bson.A{
 		eq("$match", eq("live", true)),
-		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1), "oldest", eq("$min", "$create_time"))),
+		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1),
+			"span", eq("$sum", eq("$subtract", bson.A{"$to", "$from"})), "oldest", eq("$min", "$create_time"))),
 	})
 	if err != nil {
 		return nil, s.failed("count jobs", err)
@@ -270,6 +272,9 @@ func kindStats(counts []jobCount) (kinds []store.KindStats) {
 		k := &kinds[len(kinds)-1]
 		if c.ID.State == memory.JobParked {
 			k.Parked = c.N
+			if k.Kind.IsOfMessages() {
+				k.ParkedMessages = c.Span + c.N
+			}
 			continue
 		}
 		k.Open += c.N

@@ -317,8 +317,8 @@ func testWorkStats(t *testing.T, s store.PrimaryStore) {
 	}
 	wantEqual(t, got, store.WorkStats{
 		Kinds: []store.KindStats{
-			{Kind: memory.JobExtract, Open: 2, Parked: 2, Oldest: noon},
-			{Kind: memory.JobLeaf, Parked: 2},
+			{Kind: memory.JobExtract, Open: 2, Parked: 2, ParkedMessages: 2, Oldest: noon},
+			{Kind: memory.JobLeaf, Parked: 2, ParkedMessages: 6},
 		},
 		Quarantined: map[string]int64{"malformed": 2, "quote_not_found": 2}, OldestTurn: noon,
 	})
