@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -207,6 +208,11 @@ func (s *core) write(ctx context.Context, what string, do func(*conn) error) err
 	return fault(what, s.writer.submit(ctx, do))
 }
 
+// writeSmall is write for what writes few pages: see submitSmall.
+func (s *core) writeSmall(ctx context.Context, what string, do func(*conn) error) error {
+	return fault(what, s.writer.submitSmall(ctx, do))
+}
+
 // writeFirst is write for what must come first in its transaction.
 func (s *core) writeFirst(ctx context.Context, what string, do func(*conn) error) error {
 	return fault(what, s.writer.submitFirst(ctx, do))
@@ -311,9 +317,14 @@ func (s *Store) checkpointOnce(c *conn) *conn {
 			return nil
 		}
 	}
-	s.writer.moving.Lock()
-	defer s.writer.moving.Unlock()
-	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
+	err := s.writer.moveBeside(context.Background(), func() error {
+		_, _, err := c.checkpoint("PASSIVE")
+		return err
+	})
+	if memory.ReasonOf(err) == memory.ReasonShuttingDown {
+		return c
+	}
+	if err != nil {
 		s.logClose(errors.Join(err, c.close()))
 		return nil
 	}
