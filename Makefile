@@ -19,6 +19,7 @@ MESSAGES   ?= 500000
 REQUESTS   ?= 10000
 MONGO_CYCLES ?= 20
 LOAD       ?= 2m
+RATE       ?= 15
 BENCH_ARGS ?=
 EVAL_ARGS  ?=
 IMAGE      ?= strata
@@ -185,8 +186,8 @@ bench-hostile: tools ## REQUESTS (10000) hostile requests at each way in: panics
 bench-tiers: tools ## BuildContext over MongoDB, Milvus and Elasticsearch: own time beside theirs
 	@$(TIERS) $(BIN)/strata-bench tiers -binary=$(BIN)/strata $(BENCH_ARGS)
 
-bench-load-tiers: tools ## users by Zipf call three replicas over the three servers for LOAD (2m); one of each kind is killed and comes back. It kills the servers of backends-up
-	$(BIN)/strata-bench load-tiers -binary=$(BIN)/strata -duration=$(LOAD) -users=2000 -messages=50000 -facts=15000 -rate=40 $(BENCH_ARGS)
+bench-load-tiers: tools ## users by Zipf call three replicas over the three servers for LOAD (2m), RATE (15) times a second; one of each kind is killed and comes back. It kills the servers of backends-up
+	$(BIN)/strata-bench load-tiers -binary=$(BIN)/strata -duration=$(LOAD) -users=2000 -messages=50000 -facts=15000 -rate=$(RATE) $(BENCH_ARGS)
 
 bench-reindex: tools ## how fast Milvus and Elasticsearch are filled again from MongoDB
 	@$(TIERS) $(BIN)/strata-bench reindex -binary=$(BIN)/strata $(BENCH_ARGS)

@@ -146,15 +146,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	a.recorder = recorder
-	processors := cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
-	a.gate = admission.New(admission.Options{
-		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
-		Meter: recorder,
-	})
-	a.turns = admission.NewTurns(admission.TurnsOptions{
-		Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: recorder,
-	})
-	recorder.WatchCalls(a.gate.Stats, a.turns.Waiting)
+	a.newAdmission(recorder, cmp.Or(o.Processors, runtime.GOMAXPROCS(0)))
 	verifiers, err := a.verifiers()
 	if err != nil {
 		return err
@@ -162,23 +154,9 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.newLimits(recorder, verifiers)
 	a.models = newModels(a.cfg, recorder, a.limits, o.WrapEmbedder)
 	a.limits.asks = a.models.own.asksForSummaries
-	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
-		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
-		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
-	})
-	if err != nil {
+	if err := a.newIndexing(ctx, o); err != nil {
 		return err
 	}
-	var analyzer indexing.Analyzer = a.embeddings
-	if o.WrapAnalyzer != nil {
-		analyzer = o.WrapAnalyzer(analyzer)
-	}
-	a.indexer = indexing.NewIndexer(
-		indexing.IndexerOptions{
-			Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
-			Busy: func() bool { return a.server.Busy() },
-		},
-	)
 	facts, err := recall.NewFactCache(a.store, int64(a.cfg.FactCache))
 	if err != nil {
 		return err
@@ -212,6 +190,36 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 		return err
 	}
 	return a.listen(ctx, recorder)
+}
+
+// newAdmission makes what decides which calls run now.
+func (a *App) newAdmission(meter *telemetry.Recorder, processors int) {
+	a.gate = admission.New(admission.Options{
+		Heavy: cmp.Or(a.cfg.HeavyCalls, admission.HeavyByDefault(processors)), Memory: int64(a.cfg.CallMemory), Wait: longestWait,
+		Meter: meter,
+	})
+	a.turns = admission.NewTurns(admission.TurnsOptions{Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: meter})
+	meter.WatchCalls(a.gate.Stats, a.turns.Waiting)
+}
+
+// newIndexing makes what computes vectors and writes the search indexes.
+func (a *App) newIndexing(ctx context.Context, o Options) (err error) {
+	a.embeddings, err = indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
+		Store: a.store, Open: a.models.embedder, Model: a.cfg.EmbeddingModel, Dimension: a.cfg.EmbeddingDimension, Now: a.store.Now, Log: a.log,
+		Builtin: isBuiltin, Leases: a.store, Owner: a.stores.owner,
+	})
+	if err != nil {
+		return err
+	}
+	var analyzer indexing.Analyzer = a.embeddings
+	if o.WrapAnalyzer != nil {
+		analyzer = o.WrapAnalyzer(analyzer)
+	}
+	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{
+		Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+		Busy: func() bool { return a.server.Busy() },
+	})
+	return nil
 }
 
 // newHTTP makes the handler of callers who do not speak gRPC.
@@ -375,18 +383,9 @@ func (a *App) factsApplied(user memory.UserRef) {
 	}
 }
 
+// newServices makes the use cases, and what works beside them in the background.
 func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *telemetry.Recorder) (service.Services, error) {
-	words, err := synonyms.Open()
-	if err != nil {
-		return service.Services{}, err
-	}
-	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
-		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
-	})
-	if err != nil {
-		return service.Services{}, err
-	}
-	reranker, err := a.models.reranker()
+	o, err := a.recallOptions(facts)
 	if err != nil {
 		return service.Services{}, err
 	}
@@ -405,56 +404,73 @@ func (a *App) newServices(ctx context.Context, facts *recall.FactCache, meter *t
 	a.secret = secret
 	a.usage = service.NewUsage(a.store, a.log)
 	a.verifier = viewfeed.NewVerifier(viewfeed.VerifierOptions{Store: a.store, Targets: a.stores.targets(), Log: a.log})
-	a.sweeper = a.newSweeper(facts, searchIndex, meter)
+	a.sweeper = a.newSweeper(facts, o.SearchIndex, meter)
+	o.Indexer = a.indexer
+	o.Embedding = func() memory.Embedding {
+		version, _ := a.embeddings.Active()
+		return version
+	}
+	o.FactVectors = a.embeddings
+	o.Sweeper = a.sweeper
+	o.Usage = a.usage
+	o.FenceSecret = secret
+	o.Forgotten = a.stores.forgotten
+	o.ForgottenDocument = a.stores.forgottenDocument
+	o.Profiles = profiles
+	o.Runner = background{a.runner, a.indexer, a.feeders}
+	o.Meter = meter
+	o.Now = a.store.Now
+	o.NewID = newID
+	o.NewKey = store.MintKey
+	o.Version = a.version
+	o.Log = a.log
+	o.Gate = a.gate
+	o.Tenancy = a.limits
+	o.Reembed = reembedder{a.embeddings}
+	o.Verify = verifier{a.verifier}
+	o.Expiry = expiry{func() *retention.Keeper { return a.keeper }}
+	o.Reindex = reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})}
+	o.CompactModels = compact
+	o.OwnModel = a.models.own.compactModel
+	o.Extractive = builtin.Summarizer{}
+	services := service.New(o)
+	a.keeper = a.newKeeper(profiles, services.Facts, meter)
+	return services, nil
+}
+
+// recallOptions are the options of the use cases that say where and how memory is searched.
+func (a *App) recallOptions(facts *recall.FactCache) (service.Options, error) {
+	words, err := synonyms.Open()
+	if err != nil {
+		return service.Options{}, err
+	}
+	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
+		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
+	})
+	if err != nil {
+		return service.Options{}, err
+	}
+	reranker, err := a.models.reranker()
+	if err != nil {
+		return service.Options{}, err
+	}
 	queries := a.newQueries()
-	services := service.New(service.Options{
+	return service.Options{
 		Store:       a.store,
 		SearchIndex: searchIndex,
 		Facts:       facts,
-		FactVectors: a.embeddings,
-		Indexer:     a.indexer,
-		Embedding: func() memory.Embedding {
-			version, _ := a.embeddings.Active()
-			return version
-		},
-		Sweeper:     a.sweeper,
-		Usage:       a.usage,
-		FenceSecret: secret,
-		Forgotten:   a.stores.forgotten,
-
-		ForgottenDocument: a.stores.forgottenDocument,
-
+		Queries:     queries,
 		Documents: recall.NewDocumentFinder(recall.DocumentFinderOptions{
 			Store: a.store, Queries: queries, Embeddings: a.embeddings, Now: a.store.Now, Memory: facts,
 		}),
-		Queries:          queries,
-		Profiles:         profiles,
-		Runner:           background{a.runner, a.indexer, a.feeders},
-		Meter:            meter,
-		Now:              a.store.Now,
-		NewID:            newID,
-		NewKey:           store.MintKey,
-		Version:          a.version,
-		Log:              a.log,
 		Near:             words.Of,
-		Gate:             a.gate,
-		Tenancy:          a.limits,
-		Reembed:          reembedder{a.embeddings},
-		Verify:           verifier{a.verifier},
-		Expiry:           expiry{func() *retention.Keeper { return a.keeper }},
-		Reindex:          reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: a.store, Feeders: a.feeders, Now: a.store.Now})},
-		CompactModels:    compact,
-		OwnModel:         a.models.own.compactModel,
-		Extractive:       builtin.Summarizer{},
 		Vectors:          a.stores.vectors,
 		Texts:            a.stores.texts,
 		ViewDeadline:     a.cfg.ViewDeadline,
 		Reranker:         reranker,
 		RerankCandidates: a.cfg.RerankCandidates,
 		RerankDeadline:   a.cfg.RerankDeadline,
-	})
-	a.keeper = a.newKeeper(profiles, services.Facts, meter)
-	return services, nil
+	}, nil
 }
 
 func (a *App) newQueries() *recall.Queries {

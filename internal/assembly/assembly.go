@@ -141,9 +141,9 @@ type Summary struct {
 
 // Recalled is a message that recall found.
 type Recalled struct {
-	memory.PlacedMessage
-	Span Span      // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
-	Step Selection // why Fill returned it; not looked at for what Recall returned
+	*memory.PlacedMessage           // never nil; it is not changed
+	Span                  Span      // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
+	Step                  Selection // why Fill returned it; not looked at for what Recall returned
 }
 
 // Selection says why a fact or recalled message is in the context. The numbers are those of the API.

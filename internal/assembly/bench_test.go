@@ -36,7 +36,7 @@ func workload(t testing.TB, counter string, form Render) (in Input, found []Reca
 	for i := range 60 {
 		m := stored(memory.Message{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart(text(i * 7))}}, int64(i+1))
 		m.CreateTime = m.CreateTime.Add(-time.Duration(i%50) * 24 * time.Hour)
-		found = append(found, Recalled{PlacedMessage: memory.PlacedMessage{
+		found = append(found, Recalled{PlacedMessage: &memory.PlacedMessage{
 			Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", i%50)), Seq: m.Seq}, SessionID: fmt.Sprint("s", i%50), Message: m,
 		}})
 	}

@@ -79,7 +79,7 @@ func TestNearDuplicates(t *testing.T) {
 	t.Run("the session's own message that is left out for that is listed so", func(t *testing.T) {
 		in := input(t, RenderText, said(memory.RoleUser, words), said(memory.RoleUser, strings.Repeat("x", 20_000)), said(memory.RoleUser, words))
 		in.Policy.RecentN = 1
-		in.Recall = answer(Recalled{PlacedMessage: memory.PlacedMessage{Place: memory.Place{Session: thisKey, Seq: 1}, SessionID: "now", Message: in.Tail[0]}})
+		in.Recall = answer(Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thisKey, Seq: 1}, SessionID: "now", Message: in.Tail[0]}})
 		want(t, assemble(t, in).Omitted, []Omission{{"now", 1, 1, OmitRepeated}, {"now", 2, 2, OmitBudget}})
 	})
 	t.Run("facts with the same words stand once, those of this session first", func(t *testing.T) {

@@ -77,7 +77,7 @@ func (p plenty) input(kind string, l tongue, tail int) Input {
 	for i := range 500 {
 		m := stored(p.message(l, kind, i), int64(i+1))
 		m.CreateTime = m.CreateTime.Add(time.Duration(p.rng.IntN(300)) * 24 * time.Hour)
-		r := Recalled{PlacedMessage: memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: m.Seq}, SessionID: "then", Message: m}}
+		r := Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: m.Seq}, SessionID: "then", Message: m}}
 		if passages := text.Passages(m.PlainText()); len(passages) > 1 {
 			r.Span = Span(passages[p.rng.IntN(len(passages))])
 		}

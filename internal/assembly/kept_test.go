@@ -67,7 +67,7 @@ func TestWhatAPolicyKeeps(t *testing.T) {
 	})
 	t.Run("is not recalled again", func(t *testing.T) {
 		in := policed(t, RenderText, 20, 16, 6)
-		again := Recalled{PlacedMessage: memory.PlacedMessage{Place: memory.Place{Session: thisKey, Seq: 6}, SessionID: "now", Message: in.Kept[0]}}
+		again := Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thisKey, Seq: 6}, SessionID: "now", Message: in.Kept[0]}}
 		in.Recall = answer(again)
 		if got := section(assemble(t, in), SectionRecalled); len(got.Items) != 0 {
 			t.Errorf("recalled %v", got)

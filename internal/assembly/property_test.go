@@ -358,7 +358,7 @@ func recalledGen(t *rapid.T, in Input) []Recalled {
 	var out []Recalled
 	for range rapid.IntRange(0, 12).Draw(t, "found") {
 		seq := int64(rapid.IntRange(1, 30).Draw(t, "seq"))
-		r := Recalled{PlacedMessage: memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: seq}, SessionID: "then"}}
+		r := Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: seq}, SessionID: "then"}}
 		r.Message = stored(memory.Message{Role: memory.RoleUser, Name: "Ann", Parts: []memory.Part{memory.TextPart(textGen().Draw(t, "recalled"))}}, seq)
 		if rapid.Bool().Draw(t, "here") && seq <= in.LastSeq {
 			r.Session, r.SessionID = thisKey, in.SessionID

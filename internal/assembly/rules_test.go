@@ -62,7 +62,7 @@ func input(t testing.TB, form Render, messages ...memory.Message) Input {
 func recalled(day int, name, text string) Recalled {
 	m := stored(memory.Message{Role: memory.RoleUser, Name: name, Parts: []memory.Part{memory.TextPart(text)}}, int64(day))
 	m.CreateTime = time.Date(2023, 5, day, 12, 0, 0, 0, time.UTC)
-	return Recalled{PlacedMessage: memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: int64(day)}, SessionID: "then", Message: m}}
+	return Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: int64(day)}, SessionID: "then", Message: m}}
 }
 
 // answer is a recall that always finds the same.

@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/tokens"
 )
 
 // behind is the part of the tail that a running summary does not cover.
@@ -49,8 +50,10 @@ func addSummary(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room space
 	if !isSaid(s.Text) {
 		return space{}
 	}
-	if mayFit(p.in, len(s.Text), room) {
-		l := p.newLine(summaryHead(p.in, k, s), s.Text, joinedCounts(s))
+	counted := joinedCounts(s)
+	// What is stored of its tokens is less than its line takes.
+	if stored, _ := tokens.FromStored(counted, p.in.Counter); stored <= room.tokens && mayFit(p.in, len(s.Text), room) {
+		l := p.newLine(summaryHead(p.in, k, s), s.Text, counted)
 		if taken, added := b.add(p, k, withSummary(l, s), room); added {
 			return taken
 		}

@@ -262,7 +262,7 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 			return SearchResult{}, err
 		}
 		for _, v := range found {
-			hit := messageHit(v.Message, v.Hit, p.Offset+start+v.At+1, q.Terms)
+			hit := messageHit(*v.Message, v.Hit, p.Offset+start+v.At+1, q.Terms)
 			hit.Message = Shown(hit.Message, s.profiles.SecretsOf(""))
 			out.Hits = append(out.Hits, hit)
 			size += v.Message.Message.ContentBytes()
@@ -306,7 +306,7 @@ type Candidates struct {
 type Confirmed struct {
 	Hit     rank.Hit
 	At      int // its index in Candidates.Hits
-	Message memory.PlacedMessage
+	Message *memory.PlacedMessage
 }
 
 // Confirm reads hits from the primary store under the caller's scope: what is not there, or not the caller's, is left out, and
@@ -348,7 +348,7 @@ func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, st
 		n, ok := placed[h.Place]
 		switch {
 		case ok && in.admits(h, messages[n].Message):
-			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, messages[n]})
+			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, &messages[n]})
 		case h.OnlyViewed() && (ok || all):
 			stale++
 		}

@@ -226,37 +226,58 @@ const maxAwaited = 1000
 func (s *ContextBuilder) decide(
 	ctx context.Context, p ContextParams, g gathered, h shrunk, r contextprofile.Resolved,
 ) (ContextResult, error) {
-	out := ContextResult{
-		UserID:         p.Ref.UserID,
-		Policy:         r,
-		ToolsTokens:    p.Policy.ToolSchemaTokens,
-		AsOf:           p.AsOf,
-		Found:          g.found,
-		Facts:          g.facts.Hits,
-		FactsScored:    g.facts.Scored,
-		Embedder:       cmp.Or(g.facts.Embedder, g.embedder),
-		Watermarks:     g.marks,
-		Degraded:       g.degraded,
-		StepsSinceUser: stepsSinceUser(g.session.StepsSinceUser, p.Pending),
-		History:        h.Result,
-	}
-	out.StepLimitReached = out.StepsSinceUser >= r.StepLimit
+	out := undecided(p, g, r)
+	out.History = h.Result
 	counter, err := tokens.ByName(r.Counter)
 	if err != nil {
 		return out, err
 	}
+	in := assemblyInput(p, g, h, r)
+	in.TakeApart = s.sentences.by(r.Counter)
+	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
+	defer hits.wait()
+	hits.filling = g.fill
+	in.Recall, in.Fill = hits.read, hits.fill
+	in.Counter = tokens.Within(ctx, counter)
+	out.Result, err = assembly.Assemble(ctx, in)
+	if ended := ctx.Err(); ended != nil {
+		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
+	}
+	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
+	out.Degraded = append(out.Degraded, modelDegradation(r)...)
+	return out, err
+}
+
+// undecided is what is to be said of a context before its contents are chosen.
+func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextResult {
+	steps := stepsSinceUser(g.session.StepsSinceUser, p.Pending)
+	return ContextResult{
+		UserID:           p.Ref.UserID,
+		Policy:           r,
+		ToolsTokens:      p.Policy.ToolSchemaTokens,
+		AsOf:             p.AsOf,
+		Found:            g.found,
+		Facts:            g.facts.Hits,
+		FactsScored:      g.facts.Scored,
+		Embedder:         cmp.Or(g.facts.Embedder, g.embedder),
+		Watermarks:       g.marks,
+		Degraded:         g.degraded,
+		StepsSinceUser:   steps,
+		StepLimitReached: steps >= r.StepLimit,
+	}
+}
+
+// assemblyInput is what a context is chosen from, but for what is read or counted meanwhile.
+func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resolved) assembly.Input {
 	hidden := g.edits.Hidden.Ranges(g.session.Key, g.session.LastSeq)
-	in := assembly.Input{
+	return assembly.Input{
 		Fence:        g.fences[0],
 		Instructions: g.instructions,
 		State:        g.state,
 		Notes:        g.notes,
 		Session:      g.session.Key,
 		SessionID:    p.Ref.SessionID,
-		Facts: factsOf(
-			g.facts.Hits,
-			rank.FactFound,
-		),
+		Facts:        factsOf(g.facts.Hits, rank.FactFound),
 		CoreFacts:    factsOf(g.facts.Hits, rank.FactCore),
 		FillFacts:    factsOf(g.facts.Hits, rank.FactFill),
 		SessionFacts: g.facts.Session,
@@ -276,24 +297,10 @@ func (s *ContextBuilder) decide(
 		Reserved:     r.Reserved,
 		MaxBytes:     p.MaxBytes,
 		Documents:    r.Documents || r.Window == 0 && p.Render == assembly.RenderAnthropic, // all of Anthropic's own models do
-		Counter:      counter,
-		TakeApart:    s.sentences.by(r.Counter),
 		Render:       p.Render,
 		Policy:       r.Profile,
 		Terms:        g.found.Terms,
 	}
-	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
-	defer hits.wait()
-	hits.filling = g.fill
-	in.Recall, in.Fill = hits.read, hits.fill
-	in.Counter = tokens.Within(ctx, counter)
-	out.Result, err = assembly.Assemble(ctx, in)
-	if ended := ctx.Err(); ended != nil {
-		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
-	}
-	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
-	out.Degraded = append(out.Degraded, modelDegradation(r)...)
-	return out, err
 }
 
 // headingLanguage is the language of a context's headings: the profile's, else the user's, else that of what the user said

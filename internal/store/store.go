@@ -149,7 +149,8 @@ type Transcript interface {
 	Messages(ctx context.Context, q MessageQuery) ([]memory.Message, error)
 	// MessagesAt must return the messages at those of the places that exist and belong to the user, in the order of places,
 	// without originals, each with its session's context start. It must leave out the others: hits of a view are verified
-	// that way. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has none.
+	// that way. It must stop before the stored bytes pass MaxBytes, after at least one message. An unknown user has none. What
+	// the messages hold must not be changed: a driver may hand it to others.
 	MessagesAt(ctx context.Context, q PlacesQuery) ([]memory.PlacedMessage, error)
 	// UpdateMessage must change only what the update sets; MESSAGE_NOT_FOUND when there is no such message. Where it sets
 	// Hidden, it must schedule the session and the user's periods at Time: their summaries may contain the message.

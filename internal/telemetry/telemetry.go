@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -38,8 +40,8 @@ type Providers struct {
 // Other is the label of what the configuration does not name.
 const Other = "other"
 
-// Recorder counts what happens. It is the Meter of packages server, service, jobs, llm, embed and rerank. It is
-// safe for concurrent use and never blocks on anything but memory.
+// Recorder counts what happens, and is the Meter of every package that asks for one. It is safe for concurrent use and never
+// blocks on anything but memory.
 type Recorder struct {
 	registry *prometheus.Registry
 	models   []string
@@ -54,12 +56,13 @@ func New(o Options) *Recorder {
 	if o.Traces == nil {
 		o.Traces = noop.NewTracerProvider()
 	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), now: o.Now, metrics: newMetrics(),
+		registry: registry, now: o.Now, metrics: newMetrics(promauto.With(registry)),
 		models: append(slices.Clone(o.Models), o.Providers.Summary, o.Providers.Extraction, o.Providers.Embedding, o.Providers.Rerank),
 		tracer: o.Traces.Tracer("github.com/stratamem/strata"),
 	}
-	r.register(r.registry)
 	r.provides("summary", o.Providers.Summary)
 	r.provides("extraction", o.Providers.Extraction)
 	r.provides("embedding", o.Providers.Embedding)

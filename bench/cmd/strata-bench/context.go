@@ -19,8 +19,8 @@ const (
 	warmCalls  = 100
 	budget8k   = int64(8000)
 
-	barContextP50  = 3 * time.Millisecond
-	barContextP99  = 10 * time.Millisecond
+	barContextP50  = 2 * time.Millisecond
+	barContextP99  = 5 * time.Millisecond
 	barContextCold = 150 * time.Millisecond
 )
 

@@ -49,9 +49,11 @@ func loadFigure(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	run := newMixedRun(o, plan, func(int) *running { return s })
-	watched := func() (mixedload.Sample, error) { return sampleFile(s, data) }
-	if err := run.run(ctx, watched); err != nil {
+	run, err := newMixedRun(o, plan, func(int) *running { return s })
+	if err != nil {
+		return errors.Join(err, s.kill())
+	}
+	if err := run.run(ctx, watched{sample: func() (mixedload.Sample, error) { return sampleFile(s, data) }}); err != nil {
 		return errors.Join(err, s.kill())
 	}
 	run.table()
@@ -133,7 +135,7 @@ func (r *mixedRun) table() {
 	for _, why := range slices.SortedFunc(maps.Keys(r.failures), func(a, b string) int { return cmp.Compare(r.failures[b], r.failures[a]) }) {
 		r.report.Note("   failed %d times: %s", r.failures[why], why)
 	}
-	r.report.Note("   %d contexts lacked a tier; calls that were sent again: %d", r.degraded, r.again)
+	r.report.Note("   %d contexts lacked a tier; %d calls, which were sent %d times", r.degraded, len(r.outcomes), r.attempts)
 }
 
 func inMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

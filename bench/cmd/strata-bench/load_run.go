@@ -4,27 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/mixedload"
+	"github.com/stratamem/strata/client"
+	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/testconversations"
 )
 
 const (
-	callWithin     = 10 * time.Second       // one try of a call
-	sentAgainFor   = 3 * time.Minute        // a write whose outcome is unknown
-	sentAgainAfter = 250 * time.Millisecond // the first try, if it failed; each later one waits twice as long
-	sentAgainLast  = 4 * time.Second        // the longest wait
-	statesOneOf    = 4                      // Records: so many have a statement that can be learnt
-	sessionRecords = 40                     // of a user, before the next session begins
-	loadReaders    = 8                      // sessions that are read at once in the end
+	sentAgainFor   = 3 * time.Minute  // a write whose outcome is unknown: no try of it begins later
+	sentAgainFirst = 2 * time.Second  // the bound of the wait before a write that the client gave up is sent again; each later one is twice as long
+	sentAgainLast  = 30 * time.Second // the longest of them
+	statesOneOf    = 4                // Records: so many have a statement that can be learnt
+	sessionRecords = 40               // of a user, before the next session begins
+	loadReaders    = 8                // sessions that are read at once in the end
 	sampledEvery   = time.Second
 )
 
@@ -34,6 +37,7 @@ type mixedRun struct {
 	name     string
 	plan     mixedload.Plan
 	serve    func(n int) *running // the server of a user, or another while that is dead
+	client   *client.Client
 	texts    [][2]string
 	queries  []string
 	duration time.Duration
@@ -48,7 +52,7 @@ type mixedRun struct {
 	deleted  []*memoryv1.DeleteFactRequest // that succeeded
 	written  int64
 	degraded int
-	again    int
+	attempts int // of all calls, each of which is sent once or more
 }
 
 // loadUser is what a user's client remembers.
@@ -57,11 +61,33 @@ type loadUser struct {
 	fact    string // found last
 }
 
-func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) *mixedRun {
-	return &mixedRun{
+func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) (*mixedRun, error) {
+	r := &mixedRun{
 		options: o, name: "mixed load", plan: plan, serve: serve, texts: manyTexts(), queries: testconversations.Shape{Seed: 9}.Queries(1024),
 		duration: o.duration, ledger: mixedload.NewLedger(), users: map[int]*loadUser{}, failures: map[string]int{},
 	}
+	var err error
+	r.client, err = client.New("passthrough:///each-user-has-a-server", client.Options{Dial: []grpc.DialOption{grpc.WithChainUnaryInterceptor(r.attempt)}})
+	return r, err
+}
+
+// attempt sends a call to the server that serves its user now, as a balancer before several would. When a call is made again, and for how
+// long, is left to the client: what its defaults are for every application.
+func (r *mixedRun) attempt(
+	ctx context.Context, method string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
+	r.mu.Lock()
+	r.attempts++
+	r.mu.Unlock()
+	user, _ := ctx.Value(loadUserKey{}).(int)
+	return r.serve(user).conn.Invoke(ctx, method, request, reply, opts...)
+}
+
+// loadUserKey is the key of a context for the user, an int, that a call is for.
+type loadUserKey struct{}
+
+func forLoadUser(ctx context.Context, user int) context.Context {
+	return context.WithValue(ctx, loadUserKey{}, user)
 }
 
 // untilPart is the time until a part of the load has passed. The load has begun, or begins now.
@@ -76,7 +102,7 @@ func (r *mixedRun) untilPart(part float64) time.Duration {
 }
 
 // run makes the calls of the plan, each at its time whether earlier ones have returned or not, and returns when all have.
-func (r *mixedRun) run(ctx context.Context, sample func() (mixedload.Sample, error)) error {
+func (r *mixedRun) run(ctx context.Context, w watched) error {
 	if r.duration < time.Second {
 		return fmt.Errorf("-duration is %s: give at least 1s", r.duration)
 	}
@@ -85,10 +111,10 @@ func (r *mixedRun) run(ctx context.Context, sample func() (mixedload.Sample, err
 	r.mu.Unlock()
 	watching, stop := context.WithCancel(ctx)
 	var watcher errgroup.Group
-	watcher.Go(func() error { return r.watch(watching, sample) })
+	watcher.Go(func() error { return r.watch(watching, w) })
 	var calls sync.WaitGroup
-	for n := range int(r.duration.Seconds() * r.rate) {
-		at := time.Duration(float64(n) / r.rate * float64(time.Second))
+	for n := range mixedload.Due(r.rate, r.duration, r.duration) {
+		at := mixedload.At(r.rate, n)
 		sleepUntil(r.begin.Add(at))
 		if ctx.Err() != nil {
 			break
@@ -104,11 +130,18 @@ func (r *mixedRun) run(ctx context.Context, sample func() (mixedload.Sample, err
 	return errors.Join(watcher.Wait(), ctx.Err())
 }
 
-func (r *mixedRun) watch(ctx context.Context, sample func() (mixedload.Sample, error)) error {
+// watched is what is looked at while a load runs.
+type watched struct {
+	sample  func() (mixedload.Sample, error)
+	waiting func(context.Context) string // what background work has still to do, for people; nil where nobody asks
+}
+
+func (r *mixedRun) watch(ctx context.Context, w watched) error {
 	tick := time.NewTicker(sampledEvery)
 	defer tick.Stop()
+	printed := time.Duration(0)
 	for {
-		s, err := sample()
+		s, err := w.sample()
 		if err != nil {
 			return err
 		}
@@ -116,6 +149,10 @@ func (r *mixedRun) watch(ctx context.Context, sample func() (mixedload.Sample, e
 		s.At, s.Written = time.Since(r.begin), r.written
 		r.samples = append(r.samples, s)
 		r.mu.Unlock()
+		if s.At >= printed+r.window() {
+			r.progress(ctx, w, printed, s)
+			printed = s.At
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -123,6 +160,26 @@ func (r *mixedRun) watch(ctx context.Context, sample func() (mixedload.Sample, e
 		}
 	}
 }
+
+// progress prints how the load stands.
+func (r *mixedRun) progress(ctx context.Context, w watched, from time.Duration, s mixedload.Sample) {
+	r.mu.Lock()
+	p := mixedload.ProgressOf(r.outcomes, mixedload.Due(r.rate, s.At, r.duration), from, s.At)
+	again := r.attempts - len(r.outcomes) - p.Open
+	r.mu.Unlock()
+	line := fmt.Sprintf("   %8s %6.1f calls/s  p50/p99 %s/%s ms  %d failed  %d under way  %d sent again  memory", s.At.Round(time.Second), p.Rate,
+		inWholeMillis(p.P50), inWholeMillis(p.P99), p.Failed, p.Open, max(again, 0))
+	for _, memory := range s.OfEach() {
+		line += fmt.Sprintf(" %d", memory>>20)
+	}
+	line += " MiB"
+	if w.waiting != nil {
+		line += "  " + w.waiting(ctx)
+	}
+	r.report.Note("%s", line)
+}
+
+func inWholeMillis(d time.Duration) string { return fmt.Sprintf("%.0f", inMillis(d)) }
 
 func (r *mixedRun) note(o mixedload.Outcome, err error) {
 	r.mu.Lock()
@@ -168,13 +225,13 @@ func (r *mixedRun) call(ctx context.Context, c mixedload.Call) (mixedload.Kind, 
 	case mixedload.SearchFacts:
 		return c.Kind, r.searchFacts(ctx, c, u, &memoryv1.SearchFactsRequest{UserId: user, Query: query})
 	case mixedload.SearchMessages:
-		return c.Kind, r.read(ctx, c, func(ctx context.Context, s *running) error {
-			_, err := s.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: user, Query: query})
+		return c.Kind, r.read(ctx, c, func(ctx context.Context) error {
+			_, err := r.client.Memory.SearchMessages(ctx, &memoryv1.SearchMessagesRequest{UserId: user, Query: query})
 			return err
 		})
 	case mixedload.ListMessages:
-		return c.Kind, r.read(ctx, c, func(ctx context.Context, s *running) error {
-			_, err := s.ListMessages(ctx, &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, NewestFirst: true, PageSize: 20})
+		return c.Kind, r.read(ctx, c, func(ctx context.Context) error {
+			_, err := r.client.Memory.ListMessages(ctx, &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, NewestFirst: true, PageSize: 20})
 			return unlessGone(err) // a user who has recorded nothing yet has no session of this load
 		})
 	case mixedload.PopMessages:
@@ -197,25 +254,31 @@ func unlessGone(err error) error {
 	return err
 }
 
-// read makes a call once.
-func (r *mixedRun) read(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
-	ctx, cancel := context.WithTimeout(ctx, callWithin)
-	defer cancel()
-	return call(ctx, r.serve(c.User))
+// read makes a call as the client does.
+func (r *mixedRun) read(ctx context.Context, c mixedload.Call, call func(context.Context) error) error {
+	return call(forLoadUser(ctx, c.User))
 }
 
-// write makes a call until its outcome is known, as a client with a request id does.
-func (r *mixedRun) write(ctx context.Context, c mixedload.Call, call func(context.Context, *running) error) error {
+// write makes a call until its outcome is known: one that the client gave up is sent again with its request id, as an application does
+// that must not lose it, after a wait that grows, has jitter, and is not shorter than the service asks for.
+func (r *mixedRun) write(ctx context.Context, c mixedload.Call, call func(context.Context) error) error {
 	until := time.Now().Add(sentAgainFor)
-	for wait := sentAgainAfter; ; wait = min(2*wait, sentAgainLast) {
-		if err := r.read(ctx, c, call); !isUncertain(err) || ctx.Err() != nil || time.Now().After(until) {
+	bound := backoff.Exponential{First: sentAgainFirst, Last: sentAgainLast}
+	for failures := 1; ; failures++ {
+		err := r.read(ctx, c, call)
+		wait := time.Duration(rand.Float64()*float64(bound.After(failures))) + retryAfter(err) //nolint:gosec // jitter
+		if !isUncertain(err) || time.Now().Add(wait).After(until) || !backoff.Pause(ctx, wait) {
 			return err
 		}
-		r.mu.Lock()
-		r.again++
-		r.mu.Unlock()
-		time.Sleep(wait)
 	}
+}
+
+// retryAfter is how long the service asks to be left alone; 0 where it does not.
+func retryAfter(err error) time.Duration {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.RetryAfter != nil {
+		return *e.RetryAfter
+	}
+	return 0
 }
 
 // isUncertain reports that a call may or may not have been carried out, or was refused only for now.
@@ -244,8 +307,8 @@ func (r *mixedRun) record(ctx context.Context, c mixedload.Call, name mixedload.
 	after := r.ledger.Sent(name)
 	r.mu.Unlock()
 	var got *memoryv1.RecordResponse
-	err := r.write(ctx, c, func(ctx context.Context, s *running) (err error) {
-		got, err = s.Record(ctx, req)
+	err := r.write(ctx, c, func(ctx context.Context) (err error) {
+		got, err = r.client.Memory.Record(ctx, req)
 		return err
 	})
 	r.mu.Lock()
@@ -260,8 +323,8 @@ func (r *mixedRun) record(ctx context.Context, c mixedload.Call, name mixedload.
 }
 
 func (r *mixedRun) buildContext(ctx context.Context, c mixedload.Call, req *memoryv1.BuildContextRequest) error {
-	return r.read(ctx, c, func(ctx context.Context, s *running) error {
-		got, err := s.BuildContext(ctx, req)
+	return r.read(ctx, c, func(ctx context.Context) error {
+		got, err := r.client.Memory.BuildContext(ctx, req)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.degraded += count(len(got.GetDegraded()) > 0)
@@ -270,8 +333,8 @@ func (r *mixedRun) buildContext(ctx context.Context, c mixedload.Call, req *memo
 }
 
 func (r *mixedRun) searchFacts(ctx context.Context, c mixedload.Call, u *loadUser, req *memoryv1.SearchFactsRequest) error {
-	return r.read(ctx, c, func(ctx context.Context, s *running) error {
-		got, err := memoryv1.NewFactServiceClient(s.conn).SearchFacts(ctx, req)
+	return r.read(ctx, c, func(ctx context.Context) error {
+		got, err := r.client.Facts.SearchFacts(ctx, req)
 		if hits := got.GetHits(); len(hits) > 0 {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -283,8 +346,8 @@ func (r *mixedRun) searchFacts(ctx context.Context, c mixedload.Call, u *loadUse
 
 func (r *mixedRun) pop(ctx context.Context, c mixedload.Call, name mixedload.SessionName) error {
 	var got *memoryv1.PopMessagesResponse
-	err := r.write(ctx, c, func(ctx context.Context, s *running) (err error) {
-		got, err = s.PopMessages(ctx, &memoryv1.PopMessagesRequest{
+	err := r.write(ctx, c, func(ctx context.Context) (err error) {
+		got, err = r.client.Memory.PopMessages(ctx, &memoryv1.PopMessagesRequest{
 			UserId: name.User, SessionId: name.Session, Count: 1, RequestId: fmt.Sprintf("p-%d", c.N),
 		})
 		return err
@@ -302,8 +365,8 @@ func (r *mixedRun) pop(ctx context.Context, c mixedload.Call, name mixedload.Ses
 }
 
 func (r *mixedRun) deleteFact(ctx context.Context, c mixedload.Call, req *memoryv1.DeleteFactRequest) error {
-	err := r.write(ctx, c, func(ctx context.Context, s *running) error {
-		_, err := memoryv1.NewFactServiceClient(s.conn).DeleteFact(ctx, req)
+	err := r.write(ctx, c, func(ctx context.Context) error {
+		_, err := r.client.Facts.DeleteFact(ctx, req)
 		return unlessGone(err) // another call of the user, or an earlier try, has deleted it
 	})
 	if err == nil {
@@ -323,38 +386,36 @@ func itemIn(text string) (string, bool) {
 	return statement + ".", ok && strings.HasPrefix(statement, "Item ")
 }
 
-// verify reads every session that was written to, and looks for the facts that were deleted.
+// verify reads every session that was written to, and looks for the facts that were deleted. What cannot be read is a fault as well.
 func (r *mixedRun) verify(ctx context.Context) error {
 	begin, sessions := time.Now(), r.ledger.Sessions()
-	toll := r.ledger.Disordered()
-	g, ctx := errgroup.WithContext(ctx)
+	toll, back, unread := r.ledger.Disordered(), 0, 0
+	var g errgroup.Group
 	g.SetLimit(loadReaders)
 	for i, name := range sessions {
 		g.Go(func() error {
-			messages, err := listSession(ctx, r.serve(i), name.User, name.Session)
-			if err != nil {
-				return err
-			}
+			messages, err := listSession(forLoadUser(ctx, i), r.client.Memory, name.User, name.Session)
 			r.mu.Lock()
 			defer r.mu.Unlock()
+			if err != nil {
+				unread++
+				return err
+			}
 			toll = toll.Add(r.ledger.Compare(name, placed(messages)))
 			return nil
 		})
 	}
-	back := 0
 	for i, d := range r.deleted {
 		g.Go(func() error {
-			req := &memoryv1.GetFactRequest{UserId: d.GetUserId(), FactId: d.GetFactId()}
-			_, err := memoryv1.NewFactServiceClient(r.serve(i).conn).GetFact(ctx, req)
+			_, err := r.client.Facts.GetFact(forLoadUser(ctx, i), &memoryv1.GetFactRequest{UserId: d.GetUserId(), FactId: d.GetFactId()})
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			back += count(err == nil)
+			unread += count(unlessGone(err) != nil)
 			return unlessGone(err)
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("look for what was promised: %w", err)
-	}
+	err := g.Wait()
 	r.report.Note("   looked for %d acknowledged messages in %d sessions and for %d deleted facts in %s",
 		toll.Messages, len(sessions), len(r.deleted), time.Since(begin).Round(time.Millisecond))
 	r.report.Zero(r.name+": acknowledged messages lost", toll.Lost)
@@ -362,5 +423,9 @@ func (r *mixedRun) verify(ctx context.Context) error {
 	r.report.Zero(r.name+": messages out of order, or at another place than acknowledged", toll.Disordered)
 	r.report.Zero(r.name+": messages that nobody sent there", toll.Foreign)
 	r.report.Zero(r.name+": popped messages and deleted facts that are there again", toll.Back+back)
+	r.report.Zero(r.name+": sessions and facts that could not be read in the end", unread)
+	if err != nil {
+		return fmt.Errorf("look for what was promised: %w", err)
+	}
 	return nil
 }

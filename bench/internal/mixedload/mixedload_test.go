@@ -147,3 +147,25 @@ func TestTimeline(t *testing.T) {
 		}
 	})
 }
+
+func TestProgress(t *testing.T) {
+	second := time.Second
+	all := []mixedload.Outcome{
+		{At: 0, Took: second / 2},                    // returned before the part
+		{At: second / 2, Took: second},               // in it
+		{At: second, Took: second / 4, Failed: true}, // in it
+		{At: 3 * second / 2, Took: second},           // after it
+	}
+	got := mixedload.ProgressOf(all, 5, second, 2*second)
+	if want := (mixedload.Progress{Rate: 1, Failed: 1, P50: second, P99: second, Open: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, c := range []struct {
+		before time.Duration
+		due    int
+	}{{0, 0}, {1, 1}, {second, 2}, {second + 1, 3}, {time.Hour, 6}} {
+		if due := mixedload.Due(2, c.before, 3*second); due != c.due {
+			t.Errorf("%d calls are due before %s, want %d", due, c.before, c.due)
+		}
+	}
+}

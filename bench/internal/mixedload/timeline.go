@@ -59,9 +59,18 @@ func Failures(all []Outcome) int {
 // Sample is how large things are at a time of the load. Sizes are in bytes.
 type Sample struct {
 	At        time.Duration
-	Memory    int64 // of the server, resident
-	File, Log int64 // of the data file, and of the log beside it
-	Written   int64 // of the text of acknowledged messages, since the begin
+	Memory    int64   // of the server, resident; of the largest that is judged where there are several
+	Each      []int64 // where there are several: the memory of each, 0 while it is dead
+	File, Log int64   // of the data file, and of the log beside it
+	Written   int64   // of the text of acknowledged messages, since the begin
+}
+
+// OfEach is the memory of each server.
+func (s Sample) OfEach() []int64 {
+	if len(s.Each) == 0 {
+		return []int64{s.Memory}
+	}
+	return s.Each
 }
 
 // Last is the last sample before a time; the zero one where there is none.

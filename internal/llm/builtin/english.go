@@ -52,6 +52,8 @@ var englishObjects = objects{
 	"person-name":   personName,
 	"own-name":      ownEnglishName,
 	"no-other-word": noOtherWord,
+	"nation":        nation,
+	"tool":          tool,
 }
 
 // enEnds is where an object ends though the clause goes on.
@@ -141,6 +143,12 @@ func place(object string) bool {
 	first := firstWord(object)
 	return !enNoPlaces.MatchString(object) && (toolPlace.MatchString(first) || toolKinds()[first] == "")
 }
+
+// nation accepts what says where somebody is from: "Mexican".
+func nation(object string) bool { return enNations.MatchString(object) }
+
+// tool accepts what has a tool in it whose kind is known.
+func tool(object string) bool { return lastingThing(object) && toolAttribute([]string{object}) != "" }
 
 func plannedThing(object string) bool { return lastingThing(object) && !enErrands.MatchString(object) }
 

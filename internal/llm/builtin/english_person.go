@@ -59,7 +59,7 @@ func personEnglish(clause string) (string, bool) {
 	case enSpeaks.MatchString(clause):
 		said := enSpeaks.FindString(clause)
 		written, ok := enVerb(strings.ToLower(strings.TrimSpace(said)), clause[len(said):])
-		return agree(thirdPerson(written)), ok
+		return agree(thirdPerson(enAlso.Replace(written))), ok
 	case enMy.MatchString(clause):
 		return agree(thirdPerson(enMy.ReplaceAllString(clause, ""))), true
 	}
@@ -69,11 +69,24 @@ func personEnglish(clause string) (string, bool) {
 // agree mends verbs beside "they" that were said beside "I".
 func agree(s string) string { return enTheyWas.Replace(s) }
 
+// enAlso puts a further verb of the speaker in the third person, where it can be nothing else: "… and don't eat pork".
+var enAlso = strings.NewReplacer(
+	" and don't ", " and doesn't ", " and do not ", " and does not ", " and haven't ", " and hasn't ", " and have ", " and has ", " and am ", " and is ",
+	" and live ", " and lives ", " and speak ", " and speaks ", " and study ", " and studies ", " and teach ", " and teaches ",
+	" and start in ", " and starts in ", " and start on ", " and starts on ", " and start at ", " and starts at ",
+	" and work at ", " and works at ", " and work as ", " and works as ", " and work for ", " and works for ", " and work in ", " and works in ",
+)
+
+// enSeveral begins what several people are together, and none of them alone.
+var enSeveral = regexp.MustCompile(`(?i)^an? (?:[\p{L}-]+ ){0,2}(?:team|family|couple|group|startup|company|band|household|duo|agency|charity|studio)\b`)
+
 var enTheyWas = strings.NewReplacer(" they was ", " they were ", "They was ", "They were ", " they am ", " they are ")
 
 // enVerb is what is said of the speaker in the third person.
 func enVerb(speaker, rest string) (string, bool) {
 	switch {
+	case speaker == "we're" && enSeveral.MatchString(rest):
+		return "they are " + rest, true
 	case strings.HasSuffix(speaker, "'m"), strings.HasSuffix(speaker, "'re"):
 		return "is " + rest, true
 	case strings.HasSuffix(speaker, "'ve"):

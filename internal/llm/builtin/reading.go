@@ -47,11 +47,14 @@ func (r *reading) read(l extract.Line) {
 	if !spanish {
 		said = enContracted.ReplaceAllStringFunc(said, contract)
 	}
-	fresh := true
+	fresh, framed := true, false
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
 	for _, stated := range restatedAll(g.sentence.FindAllString(said, maxSentences)) {
+		if framed = framed || frame.MatchString(strings.TrimSpace(stated.said)); framed {
+			continue
+		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = afterGreeting(sentence)
 		g := grammarOf(sentence) // of a message in two languages each sentence is read by its own
@@ -94,6 +97,9 @@ func (r *reading) read(l extract.Line) {
 		}
 	}
 }
+
+// frame begins what its speaker does not state: a text to translate or to mend, or a part that is played. It lasts to the end of the message.
+var frame = marks{"frames"}.pattern(`(?i)%s`)
 
 // readsEach reports whether a sentence is several clauses, of each of which a rule reads at least half: then the facts of the clauses
 // leave out nothing that the whole sentence would keep.

@@ -1,11 +1,13 @@
 package rank
 
+import "math"
+
 // accumulators add up, one term after the other, what passages score. Between searches all of it is zero.
 type accumulators struct {
 	tf      []float64 // by passage: the term at hand
-	touched []int32   // passages with a tf
+	touched []int32   // passages with a tf; as touch does, there is room for one more than there are passages
 	sums    []sum     // by passage
-	matched []int32   // passages with a sum
+	matched []int32   // passages with a sum, with room for one more than there are
 	bestOf  []int32   // by message: its best passage + 1
 	found   []int32   // messages with a best passage
 }
@@ -18,7 +20,8 @@ type sum struct {
 
 func (a *accumulators) grow(passages, messages int) {
 	if len(a.tf) < passages {
-		a.tf, a.sums = make([]float64, passages+passages/8), make([]sum, passages+passages/8)
+		room := passages + passages/8
+		a.tf, a.sums, a.touched, a.matched = make([]float64, room), make([]sum, room), make([]int32, 0, room+1), make([]int32, 0, room+1)
 	}
 	if len(a.bestOf) < messages {
 		a.bestOf = make([]int32, messages+messages/8)
@@ -48,24 +51,43 @@ func (a *accumulators) add(p int32, tf float64) {
 	a.tf[p] += tf
 }
 
-// addScores adds the term at hand to the sums, and clears it.
-func (a *accumulators) addScores(f *bm25, idf float64, of *passages) {
-	for _, p := range a.touched {
-		to := &a.sums[p]
-		if to.idf == 0 {
-			a.matched = append(a.matched, p)
-		}
-		to.score += f.score(of.kind[p], idf, a.tf[p], of.length[p])
-		to.idf += idf
-		a.tf[p] = 0
+// touch adds to the tf of a passage, and returns how many are touched then. A passage is written behind those that are, and counted
+// where it is new: whether it is cannot be predicted, and processors guess wrong at every branch on it.
+func touch(tf []float64, touched []int32, n int, p int32, by float64) int {
+	touched[n] = p
+	if math.Float64bits(tf[p]) == 0 {
+		n++
 	}
-	a.touched = a.touched[:0]
+	tf[p] += by
+	return n
 }
 
-// choosePassages finds each message's best passage, the first of equal ones.
-func (a *accumulators) choosePassages(of *passages) {
+// addScores adds the term at hand to the sums, and clears it.
+func (a *accumulators) addScores(f *bm25, idf float64, of *passages) {
+	tf, sums, kind, length := a.tf, a.sums, of.kind, of.length
+	matched, n := a.matched[:cap(a.matched)], len(a.matched)
+	for _, p := range a.touched {
+		to := &sums[p]
+		matched[n] = p // as touch does
+		if math.Float64bits(to.idf) == 0 {
+			n++
+		}
+		to.score += f.score(kind[p], idf, tf[p], length[p])
+		to.idf += idf
+		tf[p] = 0
+	}
+	a.touched, a.matched = a.touched[:0], matched[:n]
+}
+
+// choosePassages finds the best passage of each message that has several, the first of equal ones, and calls do with the only one of
+// each other message.
+func (a *accumulators) choosePassages(of *passages, do func(m, pass int32)) {
 	for _, p := range a.matched {
 		m := of.message[p]
+		if of.single.has(m) {
+			do(m, p)
+			continue
+		}
 		best := a.bestOf[m] - 1
 		switch {
 		case best < 0:

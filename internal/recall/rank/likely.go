@@ -129,8 +129,7 @@ func (r *ranking) offerRow(q *steppedQuery, row int32, unrelated float64) bool {
 		return false
 	}
 	of := candidate{score: score * r.factor(m), message: no}
-	h := r.s.heap
-	if len(h) == r.q.Limit && of.score < h[0].score || !r.admits(m) {
+	if of.score < r.least || !r.admits(m) {
 		return false
 	}
 	r.offer(of)
@@ -176,21 +175,14 @@ func (r *ranking) likelySteps(q signQuery, counts *[likelySteps]int) {
 	x := r.x
 	t := &x.vectors
 	highest := float32(r.highestFactor())
-	var factors [classes]float32
-	for c := range factors {
-		factors[c] = float32(r.factor(class(c).message())) / highest
-	}
-	alike := r.named == noSpeaker && len(r.times) == 0 // then the class is all that factors ask for
+	factors := r.classFactors()
 	for row := range r.s.steps {
 		if row%rowsPerChunk == 0 && r.stopped() {
 			clear(r.s.steps[row:])
 			return
 		}
 		no := t.of[row]
-		factor := factors[x.classes[no]]
-		if !alike {
-			factor = float32(r.factor(&x.messages[no])) / highest
-		}
+		factor := float32(factors.of(no)) / highest
 		step := uint16(0)
 		if !r.filtered || r.inside(&x.messages[no]) {
 			score := q.cosine(t.signsOf(int32(row))) * factor

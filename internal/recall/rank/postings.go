@@ -50,18 +50,21 @@ type cursor struct {
 	posting
 }
 
-// next goes to the next posting and reports whether there is one. Most take a byte.
-func (c *cursor) next() bool {
-	if len(c.data) > 0 && c.data[0]&0x81 == 0 {
-		c.pass += int32(c.data[0] >> 1)
-		c.count = 1
-		c.data = c.data[1:]
-		return true
+// next goes to the next posting and reports whether there is one.
+func (c *cursor) next() bool { return c.short() || c.longer() }
+
+// short goes to the next posting if it takes a byte, as most do, and reports whether it does.
+func (c *cursor) short() bool {
+	if len(c.data) == 0 || c.data[0]&0x81 != 0 {
+		return false
 	}
-	return c.longer()
+	c.pass += int32(c.data[0] >> 1)
+	c.count = 1
+	c.data = c.data[1:]
+	return true
 }
 
-// longer goes to a posting that takes more than a byte.
+// longer goes to the next posting of any length, and reports whether there is one.
 func (c *cursor) longer() bool {
 	if len(c.data) == 0 {
 		return false

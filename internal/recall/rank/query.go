@@ -53,8 +53,7 @@ type Query struct {
 // Result is what Search found.
 type Result struct {
 	Hits []Hit // the best first; see Search for the order
-	// Candidates are the messages that match and pass all filters, before Limit; of an index with more than 50,000
-	// passages those within Limit, unless Query.Explain is set.
+	// Candidates are the messages that match and pass all filters: where Query.Explain is set, before Limit, else those within.
 	Candidates int
 }
 

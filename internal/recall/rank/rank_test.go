@@ -172,8 +172,8 @@ func TestSearch(t *testing.T) {
 			}
 		})
 	}
-	t.Run("candidates are counted before Limit", func(t *testing.T) {
-		if got := x.Search(Query{Terms: []string{"red"}, Limit: 1}); got.Candidates != 4 || len(got.Hits) != 1 {
+	t.Run("explained candidates are counted before Limit", func(t *testing.T) {
+		if got := x.Search(Query{Terms: []string{"red"}, Limit: 1, Explain: true}); got.Candidates != 4 || len(got.Hits) != 1 {
 			t.Errorf("got %d of %d", len(got.Hits), got.Candidates)
 		}
 	})

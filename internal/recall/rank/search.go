@@ -68,7 +68,6 @@ func (r *ranking) searchAll(f *bm25, terms []queryTerm) {
 		r.total += terms[i].idf
 		s.addScores(f, terms[i].idf, &x.passages)
 	}
-	s.choosePassages(&x.passages)
 	r.choose()
 }
 
@@ -102,13 +101,14 @@ type ranking struct {
 	filtered   bool    // by time, session or role
 	lift       float64 // of what the user said to an assistant: the root of 1 + Query.UserPrior
 	total      float64 // idf of all terms
+	least      float64 // what scores less is not among the best any more
 	candidates int
 }
 
 func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	r := &ranking{
 		x: x, q: q, s: s, named: x.speakers.named(queryTerms(&x.words, q.Terms)), times: namedTimes(q.Times),
-		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64,
+		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64, least: math.Inf(-1),
 	}
 	if !q.From.IsZero() {
 		r.from = q.From.UnixMilli()
@@ -125,18 +125,28 @@ func (r *ranking) spreader() spreader { return spreader{r.x, &r.s.accumulators, 
 
 // choose keeps the best candidates that pass the filters, in order.
 func (r *ranking) choose() {
-	for _, no := range r.s.found {
-		m := &r.x.messages[no]
-		pass := r.s.bestOf[no] - 1
-		r.s.bestOf[no] = 0
-		of := r.s.sums[pass]
-		if r.relevance(of.idf) < r.q.MinRelevance || !r.admits(m) {
-			continue
+	x, s := r.x, r.s
+	factors := r.classFactors()
+	countsAll := r.q.Explain
+	consider := func(no, pass int32) {
+		of := &s.sums[pass]
+		c := candidate{of.score * factors.of(no), of.idf, no, pass}
+		if c.score < r.least && !countsAll || r.relevance(c.idf) < r.q.MinRelevance || !r.admits(&x.messages[no]) {
+			return
 		}
 		r.candidates++
-		r.offer(candidate{of.score * r.factor(m), of.idf, no, pass})
+		r.offer(c)
 	}
-	slices.SortFunc(r.s.heap, r.compare)
+	s.choosePassages(&x.passages, consider)
+	for _, no := range s.found {
+		pass := s.bestOf[no] - 1
+		s.bestOf[no] = 0
+		consider(no, pass)
+	}
+	if !countsAll {
+		r.candidates = len(s.heap)
+	}
+	slices.SortFunc(s.heap, r.compare)
 }
 
 // ceilMillis is the first millisecond that is not before t.
@@ -190,6 +200,29 @@ func (r *ranking) factor(m *message) float64 {
 	return r.userPrior(m) * r.namedFactor(m) * r.mentionsTimeFactor(m) * r.inTime(m)
 }
 
+// classFactors are the factors of messages by their class, where that is all that factors ask for.
+type classFactors struct {
+	*ranking
+	byClass [classes]float64
+	alike   bool // all messages of a class have the same
+}
+
+func (r *ranking) classFactors() classFactors {
+	f := classFactors{ranking: r, alike: r.named == noSpeaker && len(r.times) == 0}
+	for c := range f.byClass {
+		f.byClass[c] = r.factor(class(c).message())
+	}
+	return f
+}
+
+// of is the factor of a message.
+func (f *classFactors) of(no int32) float64 {
+	if f.alike {
+		return f.byClass[f.x.classes[no]]
+	}
+	return f.factor(&f.x.messages[no])
+}
+
 // userPrior is split between the user's messages and the rest of an assistant chat: lifting the former by all of it
 // would put them over what people said to each other, which has no such factor.
 func (r *ranking) userPrior(m *message) float64 {
@@ -228,6 +261,11 @@ func (r *ranking) compare(a, b candidate) int {
 	case a.score < b.score:
 		return 1
 	}
+	return r.compareEqual(&a, &b)
+}
+
+// compareEqual is the order of hits of equal scores.
+func (r *ranking) compareEqual(a, b *candidate) int {
 	m, n := &r.x.messages[a.message], &r.x.messages[b.message]
 	return cmp.Or(cmp.Compare(n.create, m.create), cmp.Compare(r.sessionOf(m), r.sessionOf(n)), cmp.Compare(m.seq, n.seq))
 }
@@ -235,36 +273,48 @@ func (r *ranking) compare(a, b candidate) int {
 // offer keeps a candidate when it is among the best so far: a heap with the worst on top.
 func (r *ranking) offer(c candidate) {
 	h := r.s.heap
-	if r.q.Limit <= 0 || len(h) < r.q.Limit {
-		r.s.heap = append(h, c)
-		if len(r.s.heap) == r.q.Limit {
-			for i := len(h) / 2; i >= 0; i-- {
-				r.sink(i)
-			}
-		}
-		return
-	}
-	if r.compare(c, h[0]) < 0 {
-		h[0] = c
-		r.sink(0)
-	}
-}
-
-func (r *ranking) sink(i int) {
-	h := r.s.heap
-	for {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if r.compare(h[child], h[worst]) > 0 {
-				worst = child
-			}
-		}
-		if worst == i {
+	switch {
+	case r.q.Limit <= 0 || len(h) < r.q.Limit:
+		h = append(h, c)
+		r.s.heap = h
+		if len(h) != r.q.Limit {
 			return
 		}
-		h[i], h[worst] = h[worst], h[i]
-		i = worst
+		for i := len(h)/2 - 1; i >= 0; i-- {
+			r.sink(i, h[i])
+		}
+	case r.worse(&h[0], &c):
+		r.sink(0, c)
 	}
+	r.least = h[0].score
+}
+
+// sink puts a candidate in the place of another, or below, where those that are worse move up.
+func (r *ranking) sink(i int, c candidate) {
+	h := r.s.heap
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			break
+		}
+		if next := child + 1; next < len(h) && r.worse(&h[next], &h[child]) {
+			child = next
+		}
+		if !r.worse(&h[child], &c) {
+			break
+		}
+		h[i] = h[child]
+		i = child
+	}
+	h[i] = c
+}
+
+// worse reports whether a stands behind b.
+func (r *ranking) worse(a, b *candidate) bool {
+	if a.score != b.score {
+		return a.score < b.score
+	}
+	return r.compareEqual(a, b) > 0
 }
 
 func (r *ranking) hits() []Hit {

@@ -63,34 +63,59 @@ func (s spreader) facts(sources []memory.Place, by scale) {
 }
 
 // postings takes the passages of a message together, so that long neighbours cost the sum of their passages, not the
-// product.
+// product. The passages of one message are of one kind.
 func (s spreader) postings(data []byte, by scale) {
-	pass := &s.x.passages
+	if by = s.alike(by); by == (scale{}) {
+		return
+	}
+	x, a := s.x, s.to
+	message, kind := x.passages.message, x.passages.kind
+	tf, touched, n := a.tf, a.touched[:cap(a.touched)], len(a.touched)
 	p := cursor{data: data}
 	for ok := p.next(); ok; {
-		m := pass.message[p.pass]
-		words := 0.0
-		for ; ok && pass.message[p.pass] == m; ok = p.next() {
-			n := float64(p.count)
-			if own := by[pass.kind[p.pass]] * n; own > 0 {
-				s.to.add(p.pass, own)
+		m := message[p.pass]
+		words, scaled := 0.0, by[kind[p.pass]]
+		for ok && message[p.pass] == m {
+			count := float64(p.count)
+			if scaled > 0 {
+				n = touch(tf, touched, n, p.pass, scaled*count)
 			}
-			words += n
+			words += count
+			if ok = p.short(); !ok {
+				ok = p.longer()
+			}
 		}
-		s.neighbours(m, words, by)
+		edges := &x.neighbours.edges[m]
+		for i := range edges {
+			e := &edges[i]
+			if e.weight == 0 {
+				break
+			}
+			if e.first == e.last {
+				continue
+			}
+			of := by[0]
+			if by[0] != by[1] {
+				of = by[kind[e.first]]
+			}
+			of *= float64(e.weight)
+			if of *= words; of == 0 {
+				continue
+			}
+			for p := e.first; p < e.last; p++ {
+				n = touch(tf, touched, n, p, of)
+			}
+		}
 	}
+	a.touched = touched[:n]
 }
 
-// neighbours counts the words of a message in the fields of others. The passages of one message are of one kind.
-func (s spreader) neighbours(m int32, words float64, by scale) {
-	edges := &s.x.neighbours.edges[m]
-	for i := range edges {
-		e := &edges[i]
-		if e.weight == 0 {
-			break
-		}
-		if e.first < e.last {
-			s.to.addRange(e.first, e.last, by[s.x.passages.kind[e.first]]*float64(e.weight)*words)
+// alike is a scale with the same for both kinds where the index has passages of one only: then none is asked for its kind.
+func (s spreader) alike(by scale) scale {
+	for k, n := range s.x.stats.counts {
+		if n == 0 {
+			by[k] = by[1-k]
 		}
 	}
+	return by
 }

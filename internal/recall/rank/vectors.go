@@ -247,21 +247,22 @@ func (x *Index) SearchVectors(v QueryVector, q Query) []Match {
 // offerAll offers the messages nearest to a vector after comparing all.
 func (r *ranking) offerAll(v QueryVector) {
 	x, s := r.x, r.s
-	s.heap = s.heap[:0]
+	s.heap, r.least = s.heap[:0], math.Inf(-1)
 	s.cosines = slices.Grow(s.cosines[:0], len(x.vectors.units))[:len(x.vectors.units)]
 	r.compareAll(v.Values)
+	factors := r.classFactors()
 	for _, in := range x.bySession {
 		if r.stopped() {
 			return
 		}
 		if r.q.Sessions == nil || r.q.Sessions[in.key] {
-			r.offerSession(in, v.Unrelated)
+			r.offerSession(in, v.Unrelated, &factors)
 		}
 	}
 }
 
 // offerSession offers the messages of a session with a vector that are nearer than unrelated.
-func (r *ranking) offerSession(in *session, unrelated float64) {
+func (r *ranking) offerSession(in *session, unrelated float64, factors *classFactors) {
 	t := &r.x.vectors
 	cosines := r.s.around(r.x, in)
 	for at, no := range in.messages {
@@ -271,8 +272,11 @@ func (r *ranking) offerSession(in *session, unrelated float64) {
 		}
 		m := &r.x.messages[no]
 		score := t.keyScore(row, m.kind, (*[2*denseReach + 1]float32)(cosines[at:]))
-		if score > unrelated && r.admits(m) {
-			r.offer(candidate{score: score * r.factor(m), message: no})
+		if score <= unrelated {
+			continue
+		}
+		if c := (candidate{score: score * factors.of(no), message: no}); c.score >= r.least && r.admits(m) {
+			r.offer(c)
 		}
 	}
 }

@@ -26,7 +26,6 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 type head struct {
 	writeplan.Session
 	uid, sid     int64
-	scope        memory.ScopeKey
 	pendingSince int64 // 0 when no turn is pending
 	lastMessage  int64 // the latest SaidTime of its messages; 0 without any
 	lookAt       int64 // when background work looks at the session; 0 for never
@@ -45,7 +44,11 @@ type turnWriter struct {
 // Append implements store.Transcript.
 func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error) {
 	var res store.AppendResult
-	err := s.write(ctx, "append turn", func(c *conn) error {
+	write := s.write
+	if isSmall(&p) {
+		write = s.writeSmall
+	}
+	err := write(ctx, "append turn", func(c *conn) error {
 		a := &turnWriter{c: c, p: p, keys: s.keys, now: micros(p.Time)}
 		t, err := a.run()
 		res = t.Result
@@ -57,11 +60,20 @@ func (s *transcript) Append(ctx context.Context, p store.AppendParams) (store.Ap
 	return res, nil
 }
 
-func (a *turnWriter) run() (writeplan.Turn, error) {
-	if err := a.findUser(); err != nil {
-		return writeplan.Turn{}, err
+// isSmall reports whether a turn writes few pages: see submitSmall. A state that it changes may be large.
+func isSmall(p *store.AppendParams) bool {
+	size := 0
+	for i := range p.Messages {
+		size += p.Messages[i].ContentBytes()
+		if o := p.Messages[i].Original; o != nil {
+			size += len(o.Data)
+		}
 	}
-	if err := a.findSession(); err != nil {
+	return size <= smallBytes && len(p.Messages) <= smallMessages && len(p.StatePatch) == 0
+}
+
+func (a *turnWriter) run() (writeplan.Turn, error) {
+	if err := a.findHead(); err != nil {
 		return writeplan.Turn{}, err
 	}
 	first, err := a.recorded()
@@ -80,20 +92,30 @@ func (a *turnWriter) run() (writeplan.Turn, error) {
 	return t, a.write(&t)
 }
 
-func (a *turnWriter) findUser() error {
-	ref := a.p.Ref.UserRef
-	found, err := a.c.first(`SELECT uid, scope_key, pending_since, `+hashKey+` FROM users WHERE tenant = ? AND user_id = ?`,
+// findHead reads what is known of the user and the session, in one query, and stores those that are not known.
+func (a *turnWriter) findHead() error {
+	h, ref := &a.head, a.p.Ref
+	_, err := a.c.first(`SELECT u.uid, u.pending_since, `+sessionHashKey+`, s.sid, s.last_turn_no,
+		s.last_seq, s.steps_since_user, s.state_revision, s.update_time, s.look_at, s.feed_at, s.last_message_time
+		FROM users AS u LEFT JOIN sessions AS s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
 		func(r row) error {
-			a.head.uid, a.head.scope, a.head.pendingSince = r.int(0), memory.ScopeKey(r.text(1)), r.int(2)
-			a.head.HashKey = memory.HashKey(r.text(3))
+			h.uid, h.pendingSince, h.HashKey = r.int(0), r.int(1), memory.HashKey(r.text(2))
+			h.sid, h.LastTurn, h.LastSeq, h.Steps = r.int(3), r.int(4), r.int(5), r.int(6)
+			h.StateRevision, h.UpdateTime, h.lookAt, h.feedAt, h.lastMessage = r.int(7), r.int(8), r.int(9), r.int(10), r.int(11)
 			return nil
-		}, ref.Tenant, ref.UserID)
-	if err != nil || found {
+		}, ref.SessionID, ref.Tenant, ref.UserID)
+	if err != nil || h.sid != 0 {
 		return err
 	}
-	a.head.scope = memory.ScopeKey(a.keys())
-	a.head.HashKey = memory.HashKey(a.head.scope)
-	a.head.uid, err = insertUser(a.c, ref, a.head.scope, a.now)
+	if h.uid == 0 {
+		scope := memory.ScopeKey(a.keys())
+		h.HashKey = memory.HashKey(scope)
+		if h.uid, err = insertUser(a.c, ref.UserRef, scope, a.now); err != nil {
+			return err
+		}
+	}
+	_, h.sid, err = a.c.exec(`INSERT INTO sessions (uid, session_id, session_key, profile, create_time, update_time)
+		VALUES (?, ?, ?, ?, ?, ?)`, h.uid, ref.SessionID, a.keys(), a.p.Profile, a.now, a.now)
 	return err
 }
 
@@ -101,27 +123,6 @@ func insertUser(c *conn, ref memory.UserRef, scope memory.ScopeKey, now int64) (
 	_, uid, err = c.exec(`INSERT INTO users (tenant, user_id, scope_key, create_time, update_time) VALUES (?, ?, ?, ?, ?)`,
 		ref.Tenant, ref.UserID, string(scope), now, now)
 	return uid, err
-}
-
-func (a *turnWriter) findSession() error {
-	h := &a.head
-	found, err := a.c.first(`SELECT sid, last_turn_no, last_seq, steps_since_user, state_revision, update_time, look_at, feed_at,
-		last_message_time, hashed_under
-		FROM sessions WHERE uid = ? AND session_id = ?`,
-		func(r row) error {
-			h.sid, h.LastTurn, h.LastSeq, h.Steps = r.int(0), r.int(1), r.int(2), r.int(3)
-			h.StateRevision, h.UpdateTime, h.lookAt, h.feedAt, h.lastMessage = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8)
-			if key := r.text(9); key != "" {
-				h.HashKey = memory.HashKey(key)
-			}
-			return nil
-		}, h.uid, a.p.Ref.SessionID)
-	if err != nil || found {
-		return err
-	}
-	_, h.sid, err = a.c.exec(`INSERT INTO sessions (uid, session_id, session_key, profile, create_time, update_time)
-		VALUES (?, ?, ?, ?, ?, ?)`, h.uid, a.p.Ref.SessionID, a.keys(), a.p.Profile, a.now, a.now)
-	return err
 }
 
 // recorded is the stored turn that has the call's request id; nil for none.

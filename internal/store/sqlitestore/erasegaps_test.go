@@ -98,6 +98,59 @@ func TestAPassLeavesNoRoomUsed(t *testing.T) {
 	h.integrity()
 }
 
+// What small turns write is noted some turns later, but before the WAL that names it is begun anew.
+func TestWhatSmallTurnsWriteIsNotedAsIfItWereNotedAtOnce(t *testing.T) {
+	stores := map[string]*sqlitestore.Store{}
+	for _, name := range []string{"later", "at once"} {
+		key := 0
+		stores[name] = open(t, sqlitestore.Options{Keys: func() string {
+			key++
+			return fmt.Sprintf("%032x", key)
+		}})
+	}
+	noted := func() map[string][]int64 {
+		t.Helper()
+		pages := map[string][]int64{}
+		for name, s := range stores {
+			some, all, err := s.WrittenSince(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pages[name] = some; all {
+				t.Errorf("%s: any page may have been written", name)
+			}
+		}
+		return pages
+	}
+	for _, s := range stores {
+		record(t, s, "first")
+		if _, _, err := s.WrittenSince(t.Context()); err != nil { // after the start, any page may have been written
+			t.Fatal(err)
+		}
+	}
+	for n := range 100 {
+		for name, s := range stores {
+			record(t, s, fmt.Sprint("m", n))
+			if name == "at once" {
+				if err := s.Write(t.Context(), func(*sqlitestore.Conn) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n%7 == 0 {
+				if err := s.MoveWAL(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n%20 != 0 {
+			continue
+		}
+		if got := noted(); len(got["at once"]) == 0 || !slices.Equal(got["later"], got["at once"]) {
+			t.Errorf("after turn %d: pages %v, want %v", n, got["later"], got["at once"])
+		}
+	}
+}
+
 // sideBySide has sessions s0 to s11 grow side by side; what is said in s5 bears the canary.
 func (h *house) sideBySide() {
 	h.t.Helper()

@@ -70,10 +70,10 @@ func (s *core) cutWALOnce(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	s.writer.moving.Lock()
-	_, _, err = c.checkpoint("PASSIVE") // most of the work, while others write
-	s.writer.moving.Unlock()
-	if err != nil {
+	if err := s.writer.moveBeside(ctx, func() error { // most of the work, while others write
+		_, _, err := c.checkpoint("PASSIVE")
+		return err
+	}); err != nil {
 		return false, err
 	}
 	if err := c.run(busyFor(cutWait)); err != nil {
@@ -84,6 +84,7 @@ func (s *core) cutWALOnce(ctx context.Context) (done bool, err error) {
 			return nil
 		}
 		defer s.writer.moving.Unlock()
+		s.writer.moved = true
 		pages, _, err := c.checkpoint("TRUNCATE")
 		done = err == nil && pages == 0
 		return err

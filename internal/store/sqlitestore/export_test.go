@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
@@ -92,6 +93,16 @@ func (s *Store) Written(ctx context.Context, change func(all map[int64]bool)) er
 		}
 		return nil
 	})
+}
+
+// WrittenSince are the pages that were written since it was called last. It must be called while nobody writes.
+func (s *Store) WrittenSince(ctx context.Context) (pages []int64, all bool, err error) {
+	err = s.writer.between(ctx, func() error {
+		all = s.writer.written.all
+		pages = slices.Collect(s.writer.written.take(0).each())
+		return nil
+	})
+	return pages, all, err
 }
 
 // Value returns a query's first value.

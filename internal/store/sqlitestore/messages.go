@@ -295,41 +295,51 @@ func (s *transcript) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]mem
 		if err != nil {
 			return err
 		}
-		hits, err = readPlaces(c, at.uid, q)
+		hits, err = readPlaces(c, s.messages, at.uid, q)
 		return err
 	})
 	return hits, err
 }
 
-// named is a session's row number, its name and where its contexts start.
+// named is a session's row number, its name, where its contexts start and the version of its messages.
 type named struct {
 	sid       int64
 	sessionID string
 	start     int64
+	version   int64
 }
 
-func readPlaces(c *conn, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+// placed is a place in one of the user's sessions, and the message there once it is known.
+type placed struct {
+	memory.Place
+	in   named
+	key  int64
+	held *heldMessage
+}
+
+// readPlaces reads the rows of those messages only that are not held as they are now.
+func readPlaces(c *conn, held messageCache, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	sessions, err := sessionsByKey(c, uid, q.Places)
 	if err != nil {
 		return nil, err
 	}
-	places, keys := messageKeys(sessions, q.Places)
-	hits := make([]memory.PlacedMessage, 0, len(places))
-	var bytes int64
-	// Array order, row by row: no more than one message beyond the limit is ever in memory.
-	err = c.query(`SELECT `+messageColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN messages m ON m.key = json_each.value AND m.deleted = 0
-		ORDER BY json_each.rowid`, func(r row) error {
-		bytes += storedBytes(r[:messageColumnCount])
-		if q.MaxBytes > 0 && bytes > q.MaxBytes && len(hits) > 0 {
-			return errStop
+	places := possible(sessions, q.Places)
+	var unknown []*placed
+	for i := range places {
+		p := &places[i]
+		if p.held = held.at(p.key, p.in.version); p.held == nil {
+			unknown = append(unknown, p)
 		}
-		m, err := scanMessage(r)
-		p := places[r.int(messageColumnCount)]
-		in := sessions[p.Session]
-		hits = append(hits, memory.PlacedMessage{Place: p, SessionID: in.sessionID, ContextStart: in.start, Message: m})
-		return err
-	}, keys)
-	return hits, err
+	}
+	if err := readRows(c, unknown, q.MaxBytes); err != nil {
+		return nil, err
+	}
+	for _, p := range unknown {
+		if p.held != nil {
+			held.keep(p.key, p.held)
+		}
+	}
+	return firstOf(places, q.MaxBytes), nil
 }
 
 // sessionsByKey finds the user's own sessions among those of the places.
@@ -344,30 +354,70 @@ func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.Sessio
 		return nil, fmt.Errorf("encode session keys: %w", err)
 	}
 	sessions := make(map[memory.SessionKey]named, len(keys))
-	err = c.query(`SELECT session_key, sid, session_id, context_start FROM sessions
+	err = c.query(`SELECT session_key, sid, session_id, context_start, messages_version FROM sessions
 		WHERE uid = ? AND session_key IN (SELECT value FROM json_each(?))`, func(r row) error {
-		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2), r.int(3)}
+		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2), r.int(3), r.int(4)}
 		return nil
 	}, uid, string(encoded))
 	return sessions, err
 }
 
-// messageKeys returns those of the places that can exist, and their keys as a JSON array.
-func messageKeys(sessions map[memory.SessionKey]named, all []memory.Place) (places []memory.Place, keys string) {
-	b := make([]byte, 0, 16*len(all)+2)
-	b = append(b, '[')
+// possible are those of the places that can exist.
+func possible(sessions map[memory.SessionKey]named, all []memory.Place) []placed {
+	places := make([]placed, 0, len(all))
 	for _, p := range all {
-		s, ok := sessions[p.Session]
-		if !ok || p.Seq < 1 || p.Seq > maxNo {
+		if in, ok := sessions[p.Session]; ok && p.Seq >= 1 && p.Seq <= maxNo {
+			places = append(places, placed{Place: p, in: in, key: place(in.sid, p.Seq)})
+		}
+	}
+	return places
+}
+
+// readRows reads what is stored at the places, in their order, up to the message that passes the limit.
+func readRows(c *conn, places []*placed, maxBytes int64) error {
+	if len(places) == 0 {
+		return nil
+	}
+	keys := make([]int64, len(places))
+	for i, p := range places {
+		keys[i] = p.key
+	}
+	encoded, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("encode keys of messages: %w", err)
+	}
+	var bytes int64
+	return c.query(`SELECT `+messageColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN messages m ON m.key = json_each.value AND m.deleted = 0
+		ORDER BY json_each.rowid`, func(r row) error {
+		if maxBytes > 0 && bytes > maxBytes {
+			return errStop
+		}
+		m, err := scanMessage(r)
+		p, size := places[r.int(messageColumnCount)], storedBytes(r[:messageColumnCount])
+		p.held = &heldMessage{p.in.version, size, m}
+		bytes += size
+		return err
+	}, string(encoded))
+}
+
+// firstOf are the messages that are there, without those that pass the limit of stored bytes, but for the first.
+func firstOf(places []placed, maxBytes int64) []memory.PlacedMessage {
+	found := make([]memory.PlacedMessage, 0, len(places))
+	var bytes int64
+	for i := range places {
+		p := &places[i]
+		if p.held == nil {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
+		bytes += p.held.bytes
+		if maxBytes > 0 && bytes > maxBytes && len(found) > 0 {
+			break
 		}
-		b = fmt.Append(b, place(s.sid, p.Seq))
-		places = append(places, p)
+		found = append(found, memory.PlacedMessage{
+			Place: p.Place, SessionID: p.in.sessionID, ContextStart: p.in.start, Message: p.held.message,
+		})
 	}
-	return places, string(append(b, ']'))
+	return found
 }
 
 // UpdateMessage implements store.Transcript.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -62,6 +63,7 @@ type core struct {
 	readers     chan *conn    // idle ones; nil in place of one that must be dialled again
 	long        chan struct{} // holds one for each long read that runs
 	purgePasses purgePasses
+	messages    messageCache
 	closed      chan struct{}
 }
 
@@ -136,6 +138,7 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
 		purgePasses: purgePasses{running: make(chan struct{}, 1)},
+		messages:    newMessageCache(),
 		writer:      newWriter(path, o.Log),
 	}
 	s := &Store{
@@ -165,6 +168,7 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.writer.stop()
 		_ = s.workers.Wait() // its members return no error
+		s.messages.close()
 		var errs []error
 		for range cap(s.readers) {
 			if c := <-s.readers; c != nil {
@@ -202,6 +206,11 @@ func (s *Store) Check(ctx context.Context) error {
 // write has do done by the writer, in a transaction.
 func (s *core) write(ctx context.Context, what string, do func(*conn) error) error {
 	return fault(what, s.writer.submit(ctx, do))
+}
+
+// writeSmall is write for what writes few pages: see submitSmall.
+func (s *core) writeSmall(ctx context.Context, what string, do func(*conn) error) error {
+	return fault(what, s.writer.submitSmall(ctx, do))
 }
 
 // writeFirst is write for what must come first in its transaction.
@@ -308,9 +317,14 @@ func (s *Store) checkpointOnce(c *conn) *conn {
 			return nil
 		}
 	}
-	s.writer.moving.Lock()
-	defer s.writer.moving.Unlock()
-	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
+	err := s.writer.moveBeside(context.Background(), func() error {
+		_, _, err := c.checkpoint("PASSIVE")
+		return err
+	})
+	if memory.ReasonOf(err) == memory.ReasonShuttingDown {
+		return c
+	}
+	if err != nil {
 		s.logClose(errors.Join(err, c.close()))
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,13 +26,20 @@ const (
 	// maxPages is how many pages the WAL may have until writes wait for the checkpoint beside them, and for another
 	// one after it: 24 MiB. Else writes that are faster than the checkpoints fill the disk with it.
 	maxPages = 6144
+	// maxOwed is how many small requests may be committed until the WAL is looked at again: it grows by some 1,000 pages at most
+	// until then.
+	maxOwed = 32
+	// smallBytes and smallMessages are how much a small request stores at most.
+	smallBytes    = 16 << 10
+	smallMessages = 8
 )
 
-// request is one unit of writing. do runs inside a savepoint of its own; what it hands out counts only once submit
+// request is one unit of writing. do runs inside a transaction or savepoint of its own; what it hands out counts only once submit
 // returned nil. It must bear being done again from the start, after what it did was rolled back: that happens when
 // another request of the same transaction panics.
 type request struct {
 	do    func(*conn) error
+	small bool        // see submitSmall
 	taken atomic.Bool // by whoever commits it, or by its caller, who gave up
 	err   error
 	done  chan struct{}
@@ -55,10 +63,13 @@ type writer struct {
 	turn  chan struct{} // full while somebody has what follows, up to tried
 	conn  *conn         // nil after a failure, until the next batch
 	due   func() error  // moves the WAL into the file before run's next batch; nil for nothing
+	owed  int           // requests that were committed since the WAL was looked at
+	moved bool          // the next commit may begin the WAL anew
 	tried int64         // pages of the WAL when it was last tried to begin it anew
 	// written is what was committed, once the turn is given up.
 	written writtenPages
 
+	movers   atomic.Int64 // that move the WAL into the file beside the writer now, or are about to
 	commits  atomic.Int64
 	requests atomic.Int64
 	sick     atomic.Bool // the last commit failed
@@ -68,14 +79,23 @@ func newWriter(path string, log *slog.Logger) *writer {
 	return &writer{
 		dial: func() (*conn, error) { return dial(path, writing()...) },
 		log:  log, queue: make(chan *request, queueLength), work: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
-		turn: make(chan struct{}, 1), written: writtenPages{path: path + "-wal", all: true},
+		turn: make(chan struct{}, 1), moved: true, written: writtenPages{path: path + "-wal", all: true},
 	}
 }
 
 // submit has the request done and waits for its commit. A request that was not begun when ctx ends is not done; one
 // that was begun reports what became of it.
 func (w *writer) submit(ctx context.Context, do func(*conn) error) error {
-	r := &request{do: do, done: make(chan struct{})}
+	return w.wait(ctx, &request{do: do, done: make(chan struct{})})
+}
+
+// submitSmall is submit for a request that writes few pages: it stores at most smallBytes in smallMessages, and deletes nothing.
+func (w *writer) submitSmall(ctx context.Context, do func(*conn) error) error {
+	return w.wait(ctx, &request{do: do, small: true, done: make(chan struct{})})
+}
+
+// wait has a request done and waits for its commit.
+func (w *writer) wait(ctx context.Context, r *request) error {
 	idle, err := w.accept(ctx, r)
 	if err != nil {
 		return err
@@ -128,6 +148,7 @@ func (w *writer) submitFirst(ctx context.Context, do func(*conn) error) error {
 		return err
 	}
 	defer backendlatency.Idle(ctx)()
+	w.settle()
 	r := &request{do: do, done: make(chan struct{})}
 	w.serveOwn(r)
 	return r.err
@@ -139,7 +160,24 @@ func (w *writer) between(ctx context.Context, do func() error) error {
 		return err
 	}
 	defer w.release()
+	w.settle()
 	return do()
+}
+
+// moveBeside runs move, a checkpoint beside the writer.
+func (w *writer) moveBeside(ctx context.Context, move func() error) error {
+	err := w.between(ctx, func() error {
+		w.moved = true
+		w.movers.Add(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer w.movers.Add(-1)
+	w.moving.Lock()
+	defer w.moving.Unlock()
+	return move()
 }
 
 // takeTurn waits until nobody else has the connection.
@@ -268,7 +306,7 @@ func (w *writer) serve(batch []*request) {
 		}
 		reply(all, err)
 		if err == nil {
-			w.tidy(len(all))
+			w.tidy(all)
 		}
 		return
 	}
@@ -306,7 +344,7 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	}
 	err := safegroup.Contain(func() error { return w.transact(&batch) })
 	if err != nil {
-		w.written.all = true
+		w.owed, w.written.all = 0, true
 		w.drop()
 		return batch, fault("commit", err)
 	}
@@ -315,13 +353,28 @@ func (w *writer) commit(batch []*request) ([]*request, error) {
 	return batch, nil
 }
 
-// tidy notes what was committed, and asks for a checkpoint of the WAL once enough requests were. They have their results, and none waits
-// for it.
-func (w *writer) tidy(requests int) {
-	total, n := w.requests.Load(), int64(requests)
+// tidy has the WAL looked at after a commit, and asks for a checkpoint of it once enough requests were committed. They have their
+// results, but for a caller that commits by itself: so that it seldom waits for this, what small requests leave waits for a larger
+// one, or for maxOwed of them. What a commit wrote that may begin the WAL anew is noted at once.
+func (w *writer) tidy(batch []*request) {
+	total, n := w.requests.Load(), int64(len(batch))
 	if total/checkpointEvery != (total-n)/checkpointEvery {
 		w.askForCheckpoint()
 	}
+	w.owed += len(batch)
+	if w.moved || w.owed >= maxOwed || slices.ContainsFunc(batch, func(r *request) bool { return !r.small }) {
+		w.settle()
+		return
+	}
+	w.written.behind = true
+}
+
+// settle looks at the WAL, where something was committed since it was looked at.
+func (w *writer) settle() {
+	if w.owed == 0 {
+		return
+	}
+	w.owed = 0
 	if err := safegroup.Contain(w.lookAtWAL); err != nil {
 		w.written.all = true
 		w.log.Warn("looking at the write-ahead log failed", "error", err)
@@ -333,6 +386,12 @@ func (w *writer) lookAtWAL() error {
 	pages, waiting, err := w.conn.checkpoint("NOOP")
 	if err != nil {
 		return err
+	}
+	switch {
+	case waiting == 0:
+		w.moved = true // SQLite begins the WAL anew once all of it is in the file
+	case w.movers.Load() == 0:
+		w.moved = false
 	}
 	w.boundWAL(pages, waiting)
 	return w.written.note(pages)
@@ -371,6 +430,8 @@ func (w *writer) moveWAL() error {
 	if err := w.ready(); err != nil {
 		return err
 	}
+	w.settle()
+	w.moved = true
 	_, _, err := w.conn.checkpoint("PASSIVE")
 	return err
 }
@@ -388,6 +449,7 @@ func (c *conn) checkpoint(mode string) (pages, waiting int64, err error) {
 // makeRoom moves all of the WAL into the file and gives the WAL's room back to the disk. It reports whether that went
 // well: not so where the file must grow for it and cannot.
 func (w *writer) makeRoom() bool {
+	w.moved = true
 	pages := int64(-1)
 	err := safegroup.Contain(func() error {
 		c, err := w.dial()
@@ -428,25 +490,42 @@ func (w *writer) transact(batch *[]*request) error {
 	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	attempt := w.attemptFirst
 	for i := 0; i < len(*batch); i++ {
-		if err := w.attempt((*batch)[i]); err != nil {
+		if err := attempt((*batch)[i]); err != nil {
 			return err
 		}
 		if i == len(*batch)-1 {
 			*batch = w.drain(*batch)
 		}
+		attempt = w.attempt
 	}
 	return outcomeUnknown(w.conn.run("COMMIT"))
 }
 
-// attempt does one request inside a savepoint. A fault of the request stays with it; a fault of the file, or a panic,
-// is returned, since it takes the whole transaction with it.
+// attemptFirst does the first request of a transaction, which needs no savepoint: where it fails, the transaction begins again.
+// A fault of the request stays with it; a fault of the file, or a panic, is returned, since it takes the whole transaction
+// with it.
+func (w *writer) attemptFirst(r *request) error {
+	if r.err = contain(w.conn, r.do); r.err == nil {
+		return nil
+	}
+	if takesAll(r.err) {
+		return r.err
+	}
+	if err := w.conn.run("ROLLBACK"); err != nil {
+		return errors.Join(err, r.err)
+	}
+	return w.conn.run("BEGIN IMMEDIATE")
+}
+
+// attempt is attemptFirst for a request that follows others: it is done inside a savepoint.
 func (w *writer) attempt(r *request) error {
 	if err := w.conn.run("SAVEPOINT request"); err != nil {
 		return err
 	}
 	if r.err = contain(w.conn, r.do); r.err != nil {
-		if isFull(r.err) || isBroken(r.err) || isPanic(r.err) {
+		if takesAll(r.err) {
 			return r.err
 		}
 		if err := w.conn.run("ROLLBACK TO request"); err != nil {
@@ -455,3 +534,6 @@ func (w *writer) attempt(r *request) error {
 	}
 	return w.conn.run("RELEASE request")
 }
+
+// takesAll reports whether the error of a request takes the whole transaction with it.
+func takesAll(err error) bool { return isFull(err) || isBroken(err) || isPanic(err) }

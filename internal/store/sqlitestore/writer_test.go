@@ -206,6 +206,39 @@ func TestAFailedCommitFailsAllOfItsRequestsAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// The first request of a transaction has no savepoint.
+func TestAFirstRequestThatFailsLeavesNothingToThoseThatFollow(t *testing.T) {
+	s := open(t, sqlitestore.Options{})
+	begun, free, failed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	refused := errors.New("refused")
+	go func() {
+		failed <- s.Write(t.Context(), func(c *sqlitestore.Conn) error {
+			close(begun)
+			<-free
+			return errors.Join(refused, c.Script("UPDATE probe SET n = 99"))
+		})
+	}()
+	<-begun
+	before := s.Stats().Commits
+	wait := appendAll(t.Context(), s, "a", "b")
+	waitQueued(s, 2)
+	close(free)
+	if err := <-failed; !errors.Is(err, refused) {
+		t.Errorf("the first request returned %v, want its own error", err)
+	}
+	for id, err := range wait() {
+		if err != nil {
+			t.Errorf("%s, which follows it: %v", id, err)
+		}
+	}
+	if got := s.Stats().Commits - before; got != 1 {
+		t.Errorf("%d commits, want 1", got)
+	}
+	if n, last := probe(t, s), session(t, s).LastSeq; n != 0 || last != 2 {
+		t.Errorf("n is %d and last seq %d, want 0 and 2", n, last)
+	}
+}
+
 func TestAPanickingWriteFailsAloneAndSaysNothingOfWhatItHeld(t *testing.T) {
 	var logged strings.Builder
 	s := open(t, sqlitestore.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})

@@ -15,20 +15,26 @@ const (
 	frameHeader = 24 // bytes before each page; from 0 its number, from 8 the salts of the WAL
 )
 
-// writtenPages notes which pages of the file are written. The frames of the WAL name them until the WAL is begun anew: only the next
-// commit or a cut does that, so note must be called after each commit and before either. Whoever has the writer's turn may use it.
+// writtenPages notes which pages of the file are written. The frames of the WAL name them until the WAL is begun anew: only a
+// commit after a checkpoint or a cut does that, so note must be called before a checkpoint and a cut, and after the first commit that
+// follows one. Whoever has the writer's turn may use it.
 type writtenPages struct {
 	path  string   // of the WAL
 	wal   *os.File // nil before the first commit
 	salts uint64   // of the WAL that noted is about
 	noted int64    // frames of it whose pages are in pages
 	pages pageSet
-	all   bool // any other page may have been written too
+	// behind is set while there are commits that were not noted yet. Where another program made a checkpoint meanwhile, their frames
+	// may be gone.
+	behind bool
+	all    bool // any other page may have been written too
 }
 
 // note takes up the frames that were written since it was called last; frames is how many the WAL has.
 func (p *writtenPages) note(frames int64) error {
+	defer func() { p.behind = false }()
 	if frames == 0 {
+		p.all = p.all || p.behind
 		return nil
 	}
 	err := p.read(frames)
@@ -50,7 +56,7 @@ func (p *writtenPages) read(frames int64) (err error) {
 		return err
 	}
 	if salts := binary.BigEndian.Uint64(header[16:]); salts != p.salts {
-		p.salts, p.noted = salts, 0
+		p.salts, p.noted, p.all = salts, 0, p.all || p.behind
 	}
 	step := frameHeader + int64(binary.BigEndian.Uint32(header[8:]))
 	for ; p.noted < frames; p.noted++ {
