@@ -570,6 +570,17 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a field in the wrong place is refused with its own", func(t *testing.T) {
+		for field, want := range map[string]string{
+			`"budget_tokens":100`: `unknown field \"budget_tokens\"; the request has it as overrides.budget_tokens`,
+			`"content":"hi"`:      `unknown field \"content\""`,
+		} {
+			code, _, body := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:buildContext", "{"+field+"}", asJSON)
+			if code != http.StatusBadRequest || !strings.Contains(body, want) {
+				t.Errorf("%s: %d %s", field, code, body)
+			}
+		}
+	})
 	t.Run("a value that an enum has not is refused with those it has", func(t *testing.T) {
 		for body, want := range map[string]string{
 			`{"messages":[{"role":"user","text":"hi"}]}`: `role takes ROLE_SYSTEM, ROLE_DEVELOPER, ROLE_USER, ROLE_ASSISTANT or ROLE_TOOL`,

@@ -69,7 +69,13 @@ func withoutContent(err error, of protoreflect.MessageDescriptor) string {
 		return "it cannot be read"
 	}
 	switch {
-	case strings.HasPrefix(what, "unknown field "), strings.HasPrefix(what, "duplicate field "):
+	case strings.HasPrefix(what, "unknown field "):
+		field := strings.Trim(strings.TrimPrefix(what, "unknown field "), `"`)
+		if path := pathOf(of, field, map[protoreflect.FullName]bool{}); path != "" {
+			what += "; the request has it as " + path
+		}
+		return place + "): " + what
+	case strings.HasPrefix(what, "duplicate field "):
 		return place + "): " + what
 	case strings.HasPrefix(what, "invalid value for "):
 		kind, _, _ := strings.Cut(strings.TrimPrefix(what, "invalid value for "), ":")
@@ -93,6 +99,23 @@ func orValues(of protoreflect.MessageDescriptor, field string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// pathOf is where a request has a field of the name, such as "overrides.budget_tokens"; "" where it has none, but for those of lists.
+func pathOf(of protoreflect.MessageDescriptor, field string, seen map[protoreflect.FullName]bool) string {
+	seen[of.FullName()] = true
+	for i := range of.Fields().Len() {
+		f := of.Fields().Get(i)
+		switch {
+		case f.TextName() == field, f.JSONName() == field:
+			return f.TextName()
+		case f.Message() != nil && !f.IsList() && !f.IsMap() && !seen[f.Message().FullName()]:
+			if path := pathOf(f.Message(), field, seen); path != "" {
+				return f.TextName() + "." + path
+			}
+		}
+	}
+	return ""
 }
 
 // enumOf finds the first field of the name that is of an enum; nil for none.

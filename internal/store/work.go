@@ -263,7 +263,6 @@ type JobFinish struct {
 	JobRef
 	State  memory.JobState // JobApplied or JobSkipped
 	Reason string
-	Usage  memory.ModelUsage
 	Time   time.Time
 }
 

@@ -121,6 +121,8 @@ def test_the_short_form_of_the_service_is_read_too() -> None:
 def test_a_role_that_nobody_has_is_refused_and_not_taken_for_the_assistants() -> None:
     with pytest.raises(ValueError, match="role: it must be one of user, assistant"):
         messages.read({"role": "usr", "content": "I am vegan"})
+    with pytest.raises(ValueError, match="role: it must be one of user, assistant"):
+        messages.read({"content": "I am vegan"})
 
 
 def test_a_text_is_ours_only_where_it_is_the_block_alone() -> None:

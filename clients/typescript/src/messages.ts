@@ -68,7 +68,8 @@ export function read(item: unknown, format?: Format, about: About = {}): Message
     throw new TypeError(`a message must be an object, and not ${item === null ? "null" : typeof item}`);
   }
   const known = format ?? formatOf(item);
-  if (known === OPENAI_CHAT && "role" in item && !(String(item.role) in roles)) {
+  const speaks = "role" in item || (!("type" in item) && ("content" in item || "text" in item));
+  if (known === OPENAI_CHAT && speaks && !(String(item.role) in roles)) {
     throw new TypeError("role: it must be one of user, assistant, system, developer and tool"); // a misspelt user's would teach nothing
   }
   return pack(readers[known](item), known, dumpJson(item), about);

@@ -210,6 +210,7 @@ test("what is no message is refused by name", () => {
 
 test("a role that nobody has is refused and not taken for the assistant's", () => {
   assert.throws(() => messages.read({ role: "usr", content: "I am vegan" }), /role: it must be one of user, assistant/);
+  assert.throws(() => messages.read({ content: "I am vegan" }), /role: it must be one of user, assistant/);
 });
 
 test("a text is memory's only where it is the block alone", () => {

@@ -123,7 +123,7 @@ func (a *asking) find(sentence string) (finding, bool) {
 	}
 	wish := strings.TrimSpace(a.polite.ReplaceAllString(bare, ""))
 	switch {
-	case promptinjection.IsProject(wish) && a.rule.MatchString(wish):
+	case a.rule.MatchString(wish) && promptinjection.IsProject(wish):
 		return finding{op: opAdd, rule: projectRule, text: a.sentence(wish), quote: bare, kind: extract.KindProject}, true
 	case a.project.MatchString(wish):
 		return finding{
@@ -142,8 +142,8 @@ func (a *asking) find(sentence string) (finding, bool) {
 
 // wishes reports whether a sentence says how every answer to come shall be; polite words may be what makes it a wish.
 func (a *asking) wishes(wish, bare string) bool {
-	return (promptinjection.IsWish(wish) || promptinjection.IsWish(bare)) && a.lasting.MatchString(wish) &&
-		(a.once == nil || !a.once.MatchString(wish))
+	return a.lasting.MatchString(wish) && (a.once == nil || !a.once.MatchString(wish)) &&
+		(promptinjection.IsWish(wish) || wish != bare && promptinjection.IsWish(bare))
 }
 
 func (a *asking) wishesToBeCalled(name, quote string) finding {

@@ -25,6 +25,9 @@ var englishRetelling = retelling{
 	plans:      enClauses.pattern("plans"),
 	empty:      enClauses.pattern("empty"),
 	attributes: enClauses.named("properties"),
+	shares: func(before, clause string) bool {
+		return enCompany.MatchString(before) && enTogether.MatchString(clause)
+	},
 }
 
 // undated takes the words that say when from the openers: a clause keeps them.
@@ -36,6 +39,10 @@ var (
 	enMy     = enClauses.pattern("my")
 	enBefore = enClauses.pattern("before-verb")
 	enLead   = enClauses.pattern("lead")
+
+	// enCompany is whom the speaker is named with as one subject, and enTogether what the two are or do.
+	enCompany  = enClauses.pattern("company")
+	enTogether = enClauses.pattern("together")
 )
 
 // enPastForms are irregular pasts: they have no other form in the third person.

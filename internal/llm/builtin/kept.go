@@ -64,7 +64,7 @@ func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces f
 		if t.nobodys != nil && t.nobodys(clause) && !t.plans.MatchString(clause) {
 			continue
 		}
-		if g.former != nil && g.former.MatchString(clause) {
+		if g.former != nil && g.former.MatchString(clause) || onceWas.MatchString(clause) {
 			once := t.find(clause)
 			once.rule = personGrade
 			out = append(out, once)
@@ -174,6 +174,9 @@ func (t *retelling) tooShort(clause string) bool {
 	}
 	return len(strings.Fields(clause)) < minKeptWords
 }
+
+// onceWas is what somebody once did for a living, where the grammar of a language has no former.
+var onceWas = marks{"once-was"}.pattern(`%s`)
 
 // moment is what holds today or is done tomorrow.
 var moment = wordMarks("moment")

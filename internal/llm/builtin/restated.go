@@ -21,6 +21,9 @@ func restatedAll(sentences []string) []restatement {
 // restated are the sentences to read in place of a sentence: itself where no form of it is known.
 func restated(sentence string) []restatement {
 	bare := strings.TrimRight(strings.TrimSpace(sentence), " .!")
+	if m := enThenAsked.FindStringSubmatch(strings.TrimSpace(sentence)); m != nil {
+		return []restatement{{said: m[1] + "."}, {said: strings.TrimPrefix(strings.TrimSpace(sentence), m[1]+", ")}}
+	}
 	if m := enReason.FindStringSubmatch(bare); m != nil {
 		return append(withoutSuggestion(m[1]+m[2]), restatement{said: m[3] + " to " + m[2] + ".", quote: bare})
 	}
@@ -41,6 +44,8 @@ func restated(sentence string) []restatement {
 var (
 	// enReason is what somebody asks for because of an allergy: what is asked, what it is about, and whose allergy it is.
 	enReason = enAsked.pattern("because-of-allergy")
+	// enThenAsked is a statement of the speaker, and a question that goes on from it.
+	enThenAsked = enAsked.pattern("then-asked")
 	// koReason is an allergy that is the reason of a request.
 	koReason = koAsked.pattern("because-of-allergy")
 	// enSuggestion asks that something be suggested never again.

@@ -131,7 +131,8 @@ func personSpanish(clause string) (string, bool) {
 		before = before[:len(before)-len("me ")] + "le "
 	case esMy.MatchString(clause),
 		!esFirst.MatchString(clause) && !esPlural.MatchString(clause) && !strings.Contains(" "+strings.ToLower(clause), " me "):
-		rest := strings.TrimSpace(esOf().Replace(" " + esMy.ReplaceAllString(clause, "su ") + " "))
+		owned := esMy.ReplaceAllStringFunc(clause, func(my string) string { return strings.Replace(strings.ToLower(my), "mi", "su", 1) })
+		rest := strings.TrimSpace(esOf().Replace(" " + owned + " "))
 		return rest, !esFirst.MatchString(rest) && !esPlural.MatchString(rest)
 	default:
 		return "", false
@@ -157,7 +158,7 @@ func calledSpanish(clause string) (string, bool) {
 func thirdOfLater(clause string) string {
 	return esLater.ReplaceAllStringFunc(clause, func(later string) string {
 		m := esLater.FindStringSubmatch(later)
-		if third, known := esThirdOf(strings.ToLower(m[2])); known {
+		if third, known := esThirdOf(m[2]); known { // with a capital it is a name: Leo
 			return strings.TrimSuffix(later, m[2]) + third
 		}
 		return later
