@@ -33,11 +33,12 @@ const (
 	CauseConnections Cause = "connections"   // too many connections are open
 	CauseSlowReader  Cause = "slow_reader"   // a connection whose client did not read its replies
 	CauseSlowWriter  Cause = "slow_writer"   // a connection whose client began more requests than there is room for
+	CauseStore       Cause = "store_behind"  // the primary store failed calls, and as many as it may be asked by at once run already
 )
 
 // Causes lists all of them.
 func Causes() []Cause {
-	return []Cause{CauseHeavy, CauseWork, CauseRequest, CauseShare, CauseReply, CauseConnections, CauseSlowReader, CauseSlowWriter}
+	return []Cause{CauseHeavy, CauseWork, CauseRequest, CauseShare, CauseReply, CauseConnections, CauseSlowReader, CauseSlowWriter, CauseStore}
 }
 
 // Meter counts what was refused. It must not block.

@@ -100,6 +100,7 @@ type App struct {
 	version      string
 	gate         *admission.Gate
 	turns        *admission.Turns
+	storeLimit   *admission.StoreLimit
 	keys         *auth.Keys
 	tls          *certificates.Server // nil for none
 	limits       limiting
@@ -185,7 +186,7 @@ func (a *App) assemble(ctx context.Context, o Options) error {
 	a.server, err = grpcapi.New(a.audited(grpcapi.Options{
 		Services: services, Reflection: a.cfg.Reflection, RequestTimeout: a.cfg.RequestTimeout,
 		DrainTimeout: a.cfg.DrainTimeout, Log: a.log, Meter: recorder, Traces: a.traces.Handler(),
-		Gate: a.gate, Turns: a.turns, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
+		Gate: a.gate, Turns: a.turns, StoreLimit: a.storeLimit, MaxConnections: a.cfg.MaxConnections, ReplyTimeout: a.cfg.ReplyTimeout,
 		Verifier: verifier, TLS: a.tlsConfig(), Refusals: recorder, Limits: a.limits.rates, Access: a.access, HTTP: a.newHTTP,
 	}))
 	if err != nil {
@@ -201,7 +202,9 @@ func (a *App) newAdmission(meter *telemetry.Recorder, processors int) {
 		Meter: meter,
 	})
 	a.turns = admission.NewTurns(admission.TurnsOptions{Places: processors, Waiting: maxWaiting, Wait: longestWait, Meter: meter})
+	a.storeLimit = admission.NewStoreLimit(meter)
 	meter.WatchCalls(a.gate.Stats, a.turns.Waiting)
+	meter.WatchStoreLimit(a.storeLimit.AtMost)
 }
 
 // newIndexing makes what computes vectors and writes the search indexes.
@@ -665,6 +668,9 @@ func (a *App) close() error {
 	var errs []error
 	if a.listener != nil {
 		errs = append(errs, unlessClosed(a.listener.Close()))
+	}
+	if a.server != nil {
+		a.server.Close()
 	}
 	if a.metrics != nil {
 		errs = append(errs, unlessClosed(a.metrics.Close()))

@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -135,6 +136,44 @@ func withTurns(turns *admission.Turns) grpc.UnaryServerInterceptor {
 		defer leave()
 		return next(ctx, req)
 	}
+}
+
+// withStoreLimit bounds how many calls at once ask the primary store while that does not keep up. longest is what a call may take.
+func withStoreLimit(limit *admission.StoreLimit, longest time.Duration) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if limit == nil || !asksStore(info.FullMethod) {
+			return next(ctx, req)
+		}
+		deadline, ok := ctx.Deadline()
+		patient := !ok || time.Until(deadline) >= longest/2
+		leave, err := limit.Enter()
+		if err != nil {
+			return nil, err
+		}
+		shows := admission.ShowsNothing // also where the handler panics
+		defer func() { leave(shows) }()
+		reply, err := next(ctx, req)
+		shows = storeOutcome(err, patient || ctx.Err() == nil)
+		return reply, err
+	}
+}
+
+// asksStore reports that a call is done by asking the primary store. What waits for background work holds no place meanwhile.
+func asksStore(method string) bool {
+	s := accessTable[method].scope
+	return s != ofNobody && s != open && method != memoryv1.WorkService_WaitForWatermark_FullMethodName
+}
+
+// storeOutcome is what the error of a call shows of the primary store; inTime says that the call gave it time, or had some left. A store
+// that refuses by a rule of its own, such as while a user is imported, has no cause to name.
+func storeOutcome(err error, inTime bool) admission.Outcome {
+	if err == nil {
+		return admission.Succeeded
+	}
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable && e.Err != nil && inTime {
+		return admission.StoreFailed
+	}
+	return admission.ShowsNothing
 }
 
 // withReplies waits for the memory of replies. It stands outside withHeavy, so that a call whose reply waits is heavy no

@@ -37,6 +37,9 @@ const (
 	connectTimeout    = 10 * time.Second
 	keepaliveMinTime  = 30 * time.Second
 	maxConnectionIdle = 15 * time.Minute
+	// callWorkers is how many goroutines wait for calls, their stacks grown by earlier ones; a goroutine for each call grows its own.
+	// Calls that find none of them free have goroutines of their own.
+	callWorkers = 8
 )
 
 // Options are what a Server needs.
@@ -56,10 +59,11 @@ type Options struct {
 	AuditEntries   AuditEntries  // lists them; nil while the audit is off
 	Traces         stats.Handler // makes a span of every call; nil for none
 	Gate           *admission.Gate
-	Turns          *admission.Turns // of tenants; nil for none
-	TLS            *tls.Config      // of the port; nil for none
-	MaxConnections int              // open at once; further ones are closed
-	ReplyTimeout   time.Duration    // how long a reply may go unread before its connection is closed
+	Turns          *admission.Turns      // of tenants; nil for none
+	StoreLimit     *admission.StoreLimit // of calls at once while the primary store does not keep up; nil for none
+	TLS            *tls.Config           // of the port; nil for none
+	MaxConnections int                   // open at once; further ones are closed
+	ReplyTimeout   time.Duration         // how long a reply may go unread before its connection is closed
 	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
 	HTTP func(Entrance) (http.Handler, error)
 }
@@ -125,19 +129,28 @@ func New(o Options) (*Server, error) {
 	if o.Reflection {
 		reflection.Register(s.grpc)
 	}
-	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil {
+	if err := s.finish(o, g, services); err != nil {
+		s.Close()
 		return nil, err
 	}
-	if o.HTTP == nil {
-		return s, nil
+	return s, nil
+}
+
+// finish checks who may call what, and makes what serves callers who do not speak gRPC.
+func (s *Server) finish(o Options, g *guard, services []string) error {
+	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil || o.HTTP == nil {
+		return err
 	}
 	handler, err := o.HTTP(Entrance{GRPC: s.grpc, Services: services, MayCall: g.mayCall})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.http = newHTTPServer(handler, o.Log)
-	return s, nil
+	return nil
 }
+
+// Close ends a server whose Serve was never called, or has returned.
+func (s *Server) Close() { s.grpc.Stop() }
 
 // Busy reports whether calls are being answered.
 func (s *Server) Busy() bool { return s.calls.Load() > 0 }
@@ -153,8 +166,10 @@ func serverOptions(o Options, g *guard, calls *atomic.Int64) []grpc.ServerOption
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxConnectionIdle}),
+		grpc.NumStreamWorkers(callWorkers),
 		grpc.ChainUnaryInterceptor(withCount(calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
-			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns), a.withHeavy),
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns),
+			withStoreLimit(o.StoreLimit, o.RequestTimeout), a.withHeavy),
 		grpc.StreamInterceptor(a.streams(calls, g, trail, meterOf(o))),
 	}
 	if o.Traces != nil {

@@ -55,3 +55,11 @@ func (r *Recorder) WatchCalls(stats func() admission.Stats, turns func() int64) 
 		func(s admission.Stats) int64 { return s.HeavyRunning },
 	)
 }
+
+// WatchStoreLimit adds how many calls may ask the primary store at once, asked whenever metrics are read.
+func (r *Recorder) WatchStoreLimit(atMost func() int64) {
+	r.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "strata_store_calls_at_most",
+		Help: "Calls that may ask the primary store at once, since it failed some; 0 for any number, as while it keeps up.",
+	}, func() float64 { return float64(atMost()) }))
+}

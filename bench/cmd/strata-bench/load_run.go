@@ -23,8 +23,8 @@ import (
 
 const (
 	sentAgainFor   = 3 * time.Minute  // a write whose outcome is unknown: no try of it begins later
-	sentAgainFirst = 2 * time.Second  // the bound of the wait before a write that the client gave up is sent again; each later one is twice as long
-	sentAgainLast  = 30 * time.Second // the longest of them
+	sentAgainFirst = 2 * time.Second  // the longest wait before a write that the client gave up is sent again; twice as long each time
+	sentAgainLast  = 30 * time.Second // and no longer than this
 	statesOneOf    = 4                // Records: so many have a statement that can be learnt
 	sessionRecords = 40               // of a user, before the next session begins
 	loadReaders    = 8                // sessions that are read at once in the end
@@ -67,7 +67,9 @@ func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) (*mix
 		duration: o.duration, ledger: mixedload.NewLedger(), users: map[int]*loadUser{}, failures: map[string]int{},
 	}
 	var err error
-	r.client, err = client.New("passthrough:///each-user-has-a-server", client.Options{Dial: []grpc.DialOption{grpc.WithChainUnaryInterceptor(r.attempt)}})
+	r.client, err = client.New("passthrough:///each-user-has-a-server", client.Options{
+		Dial: []grpc.DialOption{grpc.WithChainUnaryInterceptor(r.attempt)},
+	})
 	return r, err
 }
 
@@ -167,8 +169,8 @@ func (r *mixedRun) progress(ctx context.Context, w watched, from time.Duration, 
 	p := mixedload.ProgressOf(r.outcomes, mixedload.Due(r.rate, s.At, r.duration), from, s.At)
 	again := r.attempts - len(r.outcomes) - p.Open
 	r.mu.Unlock()
-	line := fmt.Sprintf("   %8s %6.1f calls/s  p50/p99 %s/%s ms  %d failed  %d under way  %d sent again  memory", s.At.Round(time.Second), p.Rate,
-		inWholeMillis(p.P50), inWholeMillis(p.P99), p.Failed, p.Open, max(again, 0))
+	line := fmt.Sprintf("   %8s %6.1f calls/s  p50/p99 %s/%s ms  %d failed  %d under way  %d sent again  memory",
+		s.At.Round(time.Second), p.Rate, inWholeMillis(p.P50), inWholeMillis(p.P99), p.Failed, p.Open, max(again, 0))
 	for _, memory := range s.OfEach() {
 		line += fmt.Sprintf(" %d", memory>>20)
 	}
@@ -231,7 +233,8 @@ func (r *mixedRun) call(ctx context.Context, c mixedload.Call) (mixedload.Kind, 
 		})
 	case mixedload.ListMessages:
 		return c.Kind, r.read(ctx, c, func(ctx context.Context) error {
-			_, err := r.client.Memory.ListMessages(ctx, &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, NewestFirst: true, PageSize: 20})
+			req := &memoryv1.ListMessagesRequest{UserId: user, SessionId: session, NewestFirst: true, PageSize: 20}
+			_, err := r.client.Memory.ListMessages(ctx, req)
 			return unlessGone(err) // a user who has recorded nothing yet has no session of this load
 		})
 	case mixedload.PopMessages:

@@ -244,7 +244,8 @@ func (l *tiersLoad) down() time.Duration { return min(longestDown, l.duration/20
 
 // announce prints what will happen when.
 func (l *tiersLoad) announce() {
-	line := fmt.Sprintf("   %s at %g calls a second on %d replicas; killed with kill -9, and started again %s later:", l.duration, l.rate, replicaCount, l.down())
+	line := fmt.Sprintf("   %s at %g calls a second on %d replicas; killed with kill -9, and started again %s later:",
+		l.duration, l.rate, replicaCount, l.down())
 	for _, o := range l.plan() {
 		line += fmt.Sprintf(" %s at %s,", o.name, l.begins(o))
 	}

@@ -314,12 +314,16 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 
 // sources are the messages from which facts were learnt, each once.
 func (x *FactIndex) sources(facts []scoredFact) []Match {
-	var out []Match
-	seen := map[memory.Place]bool{}
+	room := min(len(facts), FuseDepth) // most facts were learnt from one message
+	out, seen := make([]Match, 0, room), make(map[memory.Place]struct{}, room)
 	for _, f := range facts {
 		for _, e := range x.facts[f.n].Evidence {
-			if p := e.Place(); !seen[p] && len(out) < FuseDepth {
-				seen[p] = true
+			if len(out) == FuseDepth {
+				return out
+			}
+			p := e.Place()
+			if _, again := seen[p]; !again {
+				seen[p] = struct{}{}
 				out = append(out, Match{Place: p, Score: f.score})
 			}
 		}
@@ -431,7 +435,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	}
 	x.addMatched(q, s)
 	x.addTimes(q, s)
-	passed := make([]factCandidate, 0, len(s.found)+q.Core+q.Wishes+q.Fill)
+	passed := s.candidates[:0]
 	for i := range s.found {
 		f := &s.found[i]
 		inTime := f.ranks[byTime] > 0
@@ -461,6 +465,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 		passed = append(passed, x.scoreAs(FactFill, &q, n, x.relevance(&q, n, s, dense)))
 	}
 	hits = x.hits(passed, s)
+	s.candidates = passed
 	s.clear()
 	x.scratch.Put(s)
 	return hits, sources
@@ -476,7 +481,10 @@ type factCandidate struct {
 // hits returns candidates with their facts and their rank and score in each retriever.
 func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
 	hits := make([]FactHit, len(candidates))
+	room := make([]RetrieverScore, 0, 2*len(candidates)) // most facts were found by one or two
 	for i, c := range candidates {
+		from := len(room)
+		room = s.appendRetrievers(room, c.n)
 		hits[i] = FactHit{
 			Fact:         x.facts[c.n],
 			Use:          c.use,
@@ -484,7 +492,9 @@ func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
 			Relevance:    c.relevance,
 			Significance: c.significance,
 			Recency:      c.recency,
-			Retrievers:   s.retrievers(c.n),
+		}
+		if len(room) > from {
+			hits[i].Retrievers = slices.Clip(room[from:])
 		}
 	}
 	return hits
@@ -508,6 +518,15 @@ func (x *FactIndex) compareCore(a, b int32) int {
 		return cmp.Compare(t.born, s.born)
 	}
 	return x.compareIDs(a, b)
+}
+
+// isBefore reports whether compareCore puts one fact before another. It mostly needs no call.
+func (x *FactIndex) isBefore(a, b int32) bool {
+	s, t := &x.traits[a], &x.traits[b]
+	if s.weight != t.weight {
+		return s.weight > t.weight
+	}
+	return s.born > t.born || s.born == t.born && x.compareIDs(a, b) < 0
 }
 
 // unasked returns the facts that are hits without having been found, the best first: those of the core and after them
@@ -540,7 +559,7 @@ func (x *FactIndex) unasked(q *FactQuery, s *factScratch) (core, fill []int32) {
 
 // keepBest puts a fact among at most so many, the best first.
 func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
-	if most == 0 || len(best) == most && x.compareCore(best[most-1], n) < 0 {
+	if most == 0 || len(best) == most && x.isBefore(best[most-1], n) {
 		return best
 	}
 	at, _ := slices.BinarySearchFunc(best, n, x.compareCore)
@@ -598,14 +617,16 @@ type foundFact struct {
 	scores [factRetrievers]float64
 }
 
-// factScratch is what one search works in, by fact number. Between searches all but cosines, exact and admitted is zero.
+// factScratch is what one search works in, by fact number. Between searches all but cosines, exact, rest, candidates and admitted is zero.
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
 	query          steppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
 	exact          []float32 // of the cosines those that were reckoned in full; 0 for the others
-	admitted       []bool    // whether a fact may be a hit
+	rest           []int32   // facts that may be among the nearest
+	candidates     []factCandidate
+	admitted       []bool // whether a fact may be a hit
 	passed         []bool
 	found          []foundFact
 	places         []int32 // of a fact in found, from 1; 0 for one that was not found
@@ -646,10 +667,10 @@ func (s *factScratch) addRanked(retriever int, best []scoredFact) {
 	}
 }
 
-// retrievers are those that found the fact.
-func (s *factScratch) retrievers(n int32) (out []RetrieverScore) {
+// appendRetrievers appends those that found the fact.
+func (s *factScratch) appendRetrievers(out []RetrieverScore, n int32) []RetrieverScore {
 	if s.places[n] == 0 {
-		return nil
+		return out
 	}
 	f := &s.found[s.places[n]-1]
 	for i, name := range [factRetrievers]string{RetrieverLexical, RetrieverDense, RetrieverElasticsearch, RetrieverTime} {
@@ -708,7 +729,7 @@ func (a *factRetriever) offer(s scoredFact) {
 func (a *factRetriever) sink() {
 	for i := 0; ; {
 		least := i
-		for _, c := range []int{2*i + 1, 2*i + 2} {
+		for c := 2*i + 1; c <= 2*i+2; c++ {
 			if c < len(a.best) && a.worse(a.best[c], a.best[least]) {
 				least = c
 			}
@@ -779,18 +800,36 @@ func (x *FactIndex) nearest(q FactQuery, s *factScratch) []scoredFact {
 	x.addSimilar(q.Similar, s.cosines)
 	least := x.leastNear(s)
 	a := x.newRetriever()
+	rest := s.rest[:0]
 	for n, c := range s.cosines[:len(x.facts)] {
 		if !s.admitted[n] {
 			continue
 		}
-		if most := float64(c) + x.slack(int32(n), s); most < least || a.hopeless(most) {
+		slack := x.slack(int32(n), s)
+		if float64(c)+slack < least {
 			continue
 		}
-		if c := x.cosine(int32(n), s); c > 0 && !a.hopeless(c) {
-			a.offer(scoredFact{int32(n), c})
+		if float64(c)-slack < least {
+			rest = append(rest, int32(n))
+			continue
+		}
+		a.offerCosine(int32(n), s)
+	}
+	// Those that surely reach least are as many as are kept, or nearly: what they have leaves few of the others.
+	for _, n := range rest {
+		if !a.hopeless(float64(s.cosines[n]) + x.slack(n, s)) {
+			a.offerCosine(n, s)
 		}
 	}
+	s.rest = rest
 	return a.sorted()
+}
+
+// offerCosine offers a fact by its cosine in full.
+func (a *factRetriever) offerCosine(n int32, s *factScratch) {
+	if c := a.x.cosine(n, s); c > 0 && !a.hopeless(c) {
+		a.offer(scoredFact{n, c})
+	}
 }
 
 // leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do.
@@ -905,7 +944,10 @@ func (x *FactIndex) relevance(q *FactQuery, n int32, s *factScratch, dense bool)
 	if !dense {
 		return s.shares[n]
 	}
-	_, similar := q.Similar[x.facts[n].ID]
+	similar := false
+	if len(q.Similar) > 0 { // else no id is read: facts lie far apart
+		_, similar = q.Similar[x.facts[n].ID]
+	}
 	switch {
 	case similar || x.rows[n] != none:
 		cosine := min(max(x.cosine(n, s), 0), 1)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/text"
@@ -262,5 +264,27 @@ func mustJSON(t *testing.T, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhatSparesWorkFindsTheSameInLoCoMo: scoring all that match and scoring the best alone return the same hits.
+func TestWhatSparesWorkFindsTheSameInLoCoMo(t *testing.T) {
+	dir := os.Getenv("STRATA_LOCOMO_DIR")
+	if dir == "" {
+		t.Skip("STRATA_LOCOMO_DIR is not set: it names the directory with 26.json, 30.json and 41.json of LoCoMo")
+	}
+	l := newLoader(t)
+	for _, name := range []string{"26", "30", "41"} {
+		d := l.dialogue(filepath.Join(dir, name+".json"))
+		for _, q := range d.questions {
+			ask := Query{Terms: text.Terms(q.text), Limit: 20, Near: l.near.Of, AsksWhen: when.Asks(q.text), Times: when.Find(q.text, q.asked)}
+			ask.Attached = d.facts.Sources(ask.AttachedTerms())
+			d.index.limits = defaultLimits()
+			all := d.index.Search(ask).Hits
+			d.index.limits = limits{likely: 1}
+			if diff := cmp.Diff(all, d.index.Search(ask).Hits); diff != "" {
+				t.Fatalf("%s, %q: %s", name, q.text, diff)
+			}
+		}
 	}
 }

@@ -34,6 +34,21 @@ func nextKey(c *conn, table string, uid int64) (key int64, err error) {
 	return key, err
 }
 
+// SessionHead implements store.Work.
+func (s *workStore) SessionHead(ctx context.Context, ref memory.SessionRef) (session memory.Session, user memory.User, err error) {
+	err = s.read(ctx, "read session", func(c *conn) (err error) {
+		if session, _, err = readSession(c, ref); err != nil {
+			return err
+		}
+		user, _, err = readUserHead(c, ref.UserRef)
+		return err
+	})
+	if err != nil {
+		return memory.Session{}, memory.User{}, err
+	}
+	return session, user, nil
+}
+
 // SessionWork implements store.Work.
 func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	var work store.SessionWork
