@@ -161,6 +161,8 @@ func TestAlerts(t *testing.T) {
 	}
 	trouble := map[string]string{
 		"StrataDown":             `up{job="agents/strata"} 0x60`,
+		"StrataCannotServe":      `strata_ready{instance="a"} 0x60` + "\n" + `strata_ready{instance="b"} 1x60`,
+		"StrataDiskFills":        `strata_data_disk_free_bytes{instance="a"} 2e9-2e7x60`,
 		"StrataCallsFail":        calls + "\n" + `strata_rpc_seconds_count{method="/memory.v1.MemoryService/Record",code="Unavailable"} 0+2x60`,
 		"StrataRecordSlow":       slow("Record"),
 		"StrataContextSlow":      slow("BuildContext"),

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/console"
+	"github.com/stratamem/strata/internal/diskspace"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/grpcapi"
@@ -133,7 +135,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (*App, error) {
 	}
 	primary := primaryOf(cfg)
 	o.Log.InfoContext(ctx, "strata starts", "version", o.Version, "primary_store", primary.Store, "data", primary.Where,
-		"views", a.stores.views(), "address", a.Addr(), "metrics", a.MetricsAddr())
+		"views", a.stores.viewNames(), "address", a.Addr(), "metrics", a.MetricsAddr())
 	return a, nil
 }
 
@@ -300,6 +302,11 @@ func (a *App) observe(ctx context.Context, o Options) (*telemetry.Recorder, erro
 		telemetry.Options{Models: historyModels(a.cfg), Providers: providers(a.cfg), Traces: traces.Provider(), Now: time.Now},
 	)
 	recorder.WatchPanics(a.panics)
+	recorder.WatchReady(a.store.Check)
+	recorder.WatchViews(a.stores.views())
+	if !a.cfg.MongoDBURI.IsSet() {
+		recorder.WatchDisk(func() (uint64, error) { return diskspace.Free(filepath.Dir(a.cfg.Data)) })
+	}
 	if a.stores.conflicts != nil {
 		recorder.WatchSequenceConflicts(a.stores.conflicts)
 	}

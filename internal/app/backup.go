@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/stratamem/strata/internal/config"
@@ -33,7 +35,9 @@ func Backup(ctx context.Context, cfg config.Config, to string) (int64, error) {
 // Restored is what Restore did.
 type Restored struct {
 	Erasures ledger.Result // of the ledger
-	Aside    string        // where the data file of before lies; "" where there was none
+	// NoLedger is the path at which no ledger lay, "" where there was one: then nothing that was erased after the backup is known.
+	NoLedger string
+	Aside    string // where the data file of before lies; "" where there was none
 }
 
 // Restore makes the data file what a backup holds, without what the ledger says was erased since, and has the configured views
@@ -43,6 +47,9 @@ func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *
 		return Restored{}, errNotEmbedded
 	}
 	var done Restored
+	if _, err := os.Lstat(ledgerPath(cfg)); errors.Is(err, fs.ErrNotExist) {
+		done.NoLedger = ledgerPath(cfg)
+	}
 	moved, err := sqlitestore.Restore(ctx, backup, cfg.Data, aside)
 	if err != nil {
 		return done, err

@@ -338,6 +338,7 @@ func (m *matrix) serve(t *testing.T) {
 		c.ChatBaseURL, c.SummaryModel, c.ExtractionModel = m.model.URL(), "scripted", "scripted"
 		c.ChatTimeout, c.Workers, c.ChatConcurrency = time.Hour, 256, 256 // questions in flight are withheld for as long as it takes
 		c.ViewDeadline, c.EmbeddingDeadline = 10*time.Second, 10*time.Second
+		c.HeavyCalls = 256 // eight cells call at once, and on a busy machine one of two calls that run would refuse the others
 		if m.set != embedded {
 			c.MongoDBURI, c.MongoDBDatabase = secret.New(m.corner.MongoDB), m.corner.Name
 		}

@@ -22,11 +22,11 @@ type niceTruth struct {
 	nice atomic.Int64
 }
 
-func (n *niceTruth) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+func (n *niceTruth) SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error) {
 	if ref.SessionID == "asked" {
 		n.nice.Store(int64(threadNice()))
 	}
-	return n.PrimaryStore.SessionWork(ctx, ref)
+	return n.PrimaryStore.SessionHead(ctx, ref)
 }
 
 // threadNice is the nice value of the thread that runs the caller; 20, which none has, where it is not known.

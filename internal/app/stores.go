@@ -193,6 +193,15 @@ func (s *stores) views() []memory.View {
 	return all
 }
 
+// viewNames are the views as logs name them.
+func (s *stores) viewNames() []string {
+	names := []string{}
+	for _, v := range s.views() {
+		names = append(names, v.String())
+	}
+	return names
+}
+
 // close closes what is open, the primary store last.
 func (s *stores) close() error {
 	var errs []error

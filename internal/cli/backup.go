@@ -72,6 +72,10 @@ func (c *restoreCmd) Run(r *run) error {
 	}
 	fmt.Fprintf(r.env.Stdout, "%s is restored; of %d erasures in the ledger %d were carried out again\n",
 		absolute(cfg.Data), done.Erasures.Entries, done.Erasures.Repeated)
+	if done.NoLedger != "" {
+		fmt.Fprintf(r.env.Stderr, "there is no ledger of erasures at %s: what was erased after the backup is in the restored file. "+
+			"If anything was, put the newest ledger there and restore again, before you serve it\n", absolute(done.NoLedger))
+	}
 	if done.Aside != "" {
 		fmt.Fprintf(r.env.Stdout, "the data file of before is %s: delete it when you do not need it\n", absolute(done.Aside))
 	}

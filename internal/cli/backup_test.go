@@ -51,6 +51,26 @@ func TestABackupIsTakenWhileServedAndRestoredWithoutWhatWasErasedSince(t *testin
 	})
 }
 
+func TestARestoreWithoutALedgerSaysThatErasuresAreNotKnown(t *testing.T) {
+	cfg := config.Default()
+	dir := t.TempDir()
+	cfg.Data = filepath.Join(dir, "strata.db")
+	file := filepath.Join(dir, "backup.db")
+	served(t, cfg, func(server string) {
+		must(t, Env{}, "record", "ada", "s1", "before", "--server", server)
+		must(t, Env{}, "backup", file, "--data", cfg.Data)
+		must(t, Env{}, "users", "erase", "ada", "--yes", "--server", server)
+	})
+	elsewhere := filepath.Join(t.TempDir(), "strata.db")
+	code, _, said := runMain(t.Context(), Env{}, "restore", file, "--data", elsewhere)
+	if code != 0 || !strings.Contains(said, "no ledger of erasures at "+elsewhere+".erasures") {
+		t.Errorf("exit code %d, it says %q", code, said)
+	}
+	if code, _, said = runMain(t.Context(), Env{}, "restore", file, "--replace", "--data", cfg.Data); code != 0 || strings.Contains(said, "no ledger") {
+		t.Errorf("beside the ledger: exit code %d, it says %q", code, said)
+	}
+}
+
 // putInPlace puts a backup and the ledger of a server in the place of another server's, by hand, and returns that one's settings.
 func putInPlace(t *testing.T, cfg config.Config, backup string) config.Config {
 	t.Helper()

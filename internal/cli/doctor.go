@@ -22,6 +22,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/diskspace"
 )
 
 // doctorCmd checks what commonly goes wrong.
@@ -234,7 +235,7 @@ const minFree = 1 << 30
 
 func checkDisk(cfg config.Loaded) finding {
 	dir := filepath.Dir(absolute(cfg.Data))
-	free, err := freeBytes(dir)
+	free, err := diskspace.Free(dir)
 	if err != nil {
 		return warn(err.Error(), "look at the disk by hand")
 	}

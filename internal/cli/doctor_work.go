@@ -218,13 +218,14 @@ func (m measured) models() finding {
 	if len(calls) == 0 {
 		return ok("not called yet")
 	}
-	failures := m.failures("strata_model_calls_total", "stop", "length", "refused")
+	failures := m.failures("strata_model_calls_total", "stop", "length")
 	text := fmt.Sprintf("%.0f calls: %s; tokens: %s", total(calls), counts(calls), counts(tokens))
 	return judged(
 		text,
 		total(calls),
 		failures,
-		"check chat-base-url, chat-api-key, summary-model and extraction-model; the log names each failure",
+		"check chat-base-url, chat-api-key, summary-model and extraction-model; refused is a model that will not work on what it is given; "+
+			"the log names each failure",
 	)
 }
 

@@ -59,7 +59,7 @@ func jobViews(r *run, jobs []*memoryv1.Job, nextPage string) views {
 	return views{
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("job", "kind", "state"), cut.columns("user", "session"), whole.columns("messages", "tries"),
-				cut.columns("again", "reason")), jobRows(jobs))
+				cut.columns("again"), whole.columns("reason")), jobRows(jobs))
 			r.more(nextPage)
 		},
 		quiet: func(w io.Writer) {
@@ -98,10 +98,18 @@ func jobRows(jobs []*memoryv1.Job) [][]string {
 	for i, j := range jobs {
 		rows = append(rows, []string{
 			short[i], jobKindName(j), jobStateName(j), oneLine(j.GetUserId()), oneLine(j.GetSessionId()), jobSpan(j),
-			fmt.Sprint(j.GetAttempts()), clock(j.GetNotBefore()), oneLine(j.GetReason()),
+			fmt.Sprint(j.GetAttempts()), jobAgain(j), oneLine(j.GetReason()),
 		})
 	}
 	return rows
+}
+
+// jobAgain is when the job is tried again by itself: "" for a parked one that waits for a person.
+func jobAgain(j *memoryv1.Job) string {
+	if j.GetState() == memoryv1.JobState_JOB_STATE_PARKED && !j.GetNotBefore().AsTime().After(j.GetUpdateTime().AsTime()) {
+		return ""
+	}
+	return clock(j.GetNotBefore())
 }
 
 func jobKindName(j *memoryv1.Job) string {
@@ -145,7 +153,7 @@ func jobFields(j *memoryv1.Job) [][]string {
 		{"session", oneLine(j.GetSessionId())},
 		{"messages", jobSpan(j)},
 		{"tries", fmt.Sprint(j.GetAttempts())},
-		{"again", clock(j.GetNotBefore())},
+		{"again", jobAgain(j)},
 		{"reason", oneLine(j.GetReason())},
 		{"model calls", fmt.Sprintf("%d, %d tokens read, %d written", j.GetModelCalls(), j.GetInputTokens(), j.GetOutputTokens())},
 		{"created", clock(j.GetCreateTime())},

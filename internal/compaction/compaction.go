@@ -59,7 +59,6 @@ const (
 type Omission struct {
 	Index  int    // in History.Messages
 	ID     string // derived where the message had none
-	Seq    int64
 	Stage  Stage
 	Reason Reason
 }

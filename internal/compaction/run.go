@@ -119,7 +119,7 @@ func (r *run) omit(it *item, stage Stage, why Reason) {
 	if it.source < 0 {
 		return
 	}
-	r.omitted = append(r.omitted, Omission{Index: it.source, ID: it.msg.ID, Seq: it.msg.Seq, Stage: stage, Reason: why})
+	r.omitted = append(r.omitted, Omission{Index: it.source, ID: it.msg.ID, Stage: stage, Reason: why})
 }
 
 // keep leaves only the items for which keep holds, and notes the others. The items are copied: a run never changes

@@ -11,7 +11,6 @@ import (
 type Adoption struct {
 	Changes     []Change
 	DropEarlier []string // ids of facts that were replaced: nothing of what they were is kept
-	Taken       int      // of the facts that came
 }
 
 // Adopt decides which of the facts of another life of the user, or of another user, are facts of this one from now on, each as it is
@@ -42,7 +41,7 @@ func Adopt(s State, facts []memory.Fact, rule memory.OnConflict, began, now time
 			l.changed[id] = newTraits(f)
 		}
 	}
-	out.Changes, out.Taken = l.decision().Changes, len(taken)
+	out.Changes = l.decision().Changes
 	return out
 }
 

@@ -90,9 +90,8 @@ const (
 	MaxQuoteBytes = 2000
 )
 
-// Kinds of facts, as Op.Kind has them.
+// Kinds of facts other than those about a person, as Op.Kind has them.
 const (
-	KindFact    = "fact"    // about a person; what is meant by ""
 	KindWish    = "wish"    // how somebody wants to be served from now on
 	KindProject = "project" // about the project at hand, and its rules
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // Facts is all facts of a user, superseded ones included, ready to be compared with proposals. It never changes: With
-// answers another one that shares what stays the same, so a decision may go on while others are stored. The zero value
+// returns another one that shares what stays the same, so a decision may go on while others are stored. The zero value
 // holds none.
 //
 // It is a log-structured merge tree (O'Neil, Cheng, Gawlick and O'Neil, 1996): what changed lies in small layers above

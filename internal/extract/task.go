@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/text"
 )
 
-// maxQueryBytes is how much of the lines RelatedQuery answers: an index looks at no more words than a few lines have.
+// maxQueryBytes is how much of the lines RelatedQuery returns: an index looks at no more words than a few lines have.
 const maxQueryBytes = 4000
 
 // NewTask makes the task of a range. Messages that no model shall see, because extraction is off for them or a memory

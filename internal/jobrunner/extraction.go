@@ -28,7 +28,7 @@ const (
 // extracted is the journal's form of an extraction: the answer names facts by their place among those that were shown, and
 // messages by theirs.
 type extracted struct {
-	// Prompt is the extract.PromptID of what was asked; "" in a document of before it was noted.
+	// Prompt is the extract.PromptID of what was asked; "" in a document that does not name it.
 	Prompt string   `json:"prompt,omitempty"`
 	Known  []string `json:"known,omitempty"`
 	// Unshown are the messages that the model was not shown because nothing was to be learnt from them; nil in a document of

@@ -149,7 +149,7 @@ func (w summaryWriter) writeEmpty(ctx context.Context, p piece) (memory.Job, err
 type journalled struct {
 	memory.SummaryNode
 
-	// Prompt is the summary.PromptID of what was asked; "" in a document of before it was noted.
+	// Prompt is the summary.PromptID of what was asked; "" in a document that does not name it.
 	Prompt string `json:"prompt,omitempty"`
 }
 

@@ -48,6 +48,9 @@ func (k JobKind) String() string {
 	return "unknown"
 }
 
+// IsOfMessages reports whether From and To of a job's key are the seqs of the messages that it is about.
+func (k JobKind) IsOfMessages() bool { return k == JobExtract || k == JobLeaf }
+
 // JobState is how far a job has come. The values are stored: never renumber them.
 type JobState int
 

@@ -228,7 +228,7 @@ func (l *phraseIndex) scan(r *reading) (covered int) {
 				if r.has[e.is] && e.is != pleasant {
 					continue
 				}
-				m.steps, m.from = e.steps, at
+				m.steps = e.steps
 				end := m.longest(int32(len(e.steps)-1), at)
 				if end < 0 {
 					continue
@@ -253,7 +253,6 @@ type matcher struct {
 	text  []rune
 	dense bool
 	steps []step
-	from  int
 }
 
 func (m *matcher) wordBegins(at int) bool { return at == 0 || m.text[at-1] == ' ' }

@@ -7,8 +7,7 @@ type Reading struct {
 	// Words is the statement in NFKC and lower case, with look-alike letters, accents of Latin letters, invisible characters
 	// and letters set apart undone, and single blanks between words.
 	Words string
-	// Features are what the lexicons find in it, in order. They are numbers below FeatureCount, whose meaning may change with
-	// every version.
+	// Features are what the word lists find in it, in order. They are numbers whose meaning may change with every version.
 	Features []uint8
 	// Pleasantries: nothing but greetings, thanks and answers to such.
 	Pleasantries bool
@@ -19,9 +18,6 @@ type Reading struct {
 	// Directive is what the statement would have its reader do.
 	Directive Directive
 }
-
-// FeatureCount is how many features there are.
-const FeatureCount = int(featureCount)
 
 // Read reads a statement.
 func Read(statement string) Reading {

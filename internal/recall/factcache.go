@@ -54,7 +54,7 @@ func NewFactCache(s FactStore, maxBytes int64) (*FactCache, error) {
 }
 
 // State returns all facts of the user, superseded ones included, and the revision they are of. Nothing is copied: what
-// it answers is shared and never changes.
+// it returns is shared and never changes.
 func (c *FactCache) State(ctx context.Context, user memory.UserRef) (extract.State, int64, error) {
 	at, err := c.read(ctx, user)
 	if err != nil {

@@ -30,7 +30,6 @@ type FactsFound struct {
 	Hits     []FactHit
 	Degraded []memory.Degradation
 	Embedder string // whose vectors ranked; "" when words alone did
-	Scored   int    // the facts the user has, superseded ones included
 }
 
 // FactHit is a fact with what its score is made of.
@@ -57,7 +56,7 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 		AsOf: p.AsOf, Formula: FormulaOf(resolved.Facts), Times: times,
 	}})
 	CountDegraded(s.meter, found.Degraded)
-	return FactsFound{Hits: found.Hits, Scored: found.Scored, Embedder: found.Embedder, Degraded: found.Degraded}, err
+	return FactsFound{Hits: found.Hits, Embedder: found.Embedder, Degraded: found.Degraded}, err
 }
 
 // FormulaOf is how a profile weighs facts.

@@ -27,7 +27,7 @@ const MaxUnindexed = 2000
 // maxUnindexedBytes bounds what those messages may take in memory at once, attachments included.
 const maxUnindexedBytes = 8 << 20
 
-// SearchIndex keeps the lexical indexes of the users that were asked about lately in memory. An index is only a copy of
+// SearchIndex keeps the search indexes of the users that were asked about lately in memory. An index is only a copy of
 // what the store holds: every search first brings it up to date.
 type SearchIndex struct {
 	store   SearchIndexStore
@@ -501,7 +501,7 @@ func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *
 		return err
 	}, func(err error) {
 		if p, ok := errors.AsType[*safegroup.PanicError](err); ok {
-			l.log.Error("update a lexical index", "error", p)
+			l.log.Error("update a search index", "error", p)
 		}
 		u.err = err
 		if err == nil {
@@ -606,7 +606,7 @@ func (l *SearchIndex) add(ctx context.Context, x *userIndex, segments []store.Se
 			return lackLarge
 		}
 		if err := x.addSegment(s, embedding[s.No]); err != nil {
-			l.log.ErrorContext(ctx, "segment of the lexical index cannot be read", "segment", s.No, "error", err)
+			l.log.ErrorContext(ctx, "segment of the search index cannot be read", "segment", s.No, "error", err)
 			out = lackDamaged
 		}
 	}

@@ -46,6 +46,7 @@ type contextStore interface {
 	userReader
 	placedStore
 	jobrunner.MarkReader
+	SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error)
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
 	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
@@ -109,12 +110,12 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		p.AsOf = s.now.stored()
 	}
 	ctx = store.OneRequest(ctx)
-	work, err := s.store.SessionWork(ctx, p.Ref)
+	head, user, err := s.store.SessionHead(ctx, p.Ref)
 	if err != nil && !memory.IsGone(err) {
 		return ContextResult{}, fmt.Errorf("read session: %w", err)
 	}
-	work.Session.Ref = p.Ref
-	p.Policy.SessionProfile = work.Session.Profile
+	head.Ref = p.Ref
+	p.Policy.SessionProfile = head.Profile
 	if p.Policy.SessionProfile == "" {
 		if p.Policy.SessionProfile, err = profileOf(ctx, s.tenancy, s.profiles, p.Ref.Tenant); err != nil {
 			return ContextResult{}, err
@@ -124,13 +125,13 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	if err != nil {
 		return ContextResult{}, err
 	}
-	fences, err := fencesOf(ctx, s.store, s.secret, p.Ref.UserRef, work.User.Scope)
+	fences, err := fencesOf(ctx, s.store, s.secret, p.Ref.UserRef, user.Scope)
 	if err != nil {
 		return ContextResult{}, err
 	}
 	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.MaskSecrets)
 	p.Query = recall.MaskedWords(p.Query, resolved.MaskSecrets)
-	g, err := s.gather(ctx, p, work, fences, resolved)
+	g, err := s.gather(ctx, p, gathered{session: head, user: user, fences: fences}, resolved)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -249,7 +250,7 @@ func (s *ContextBuilder) decide(
 
 // undecided is what is to be said of a context before its contents are chosen.
 func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextResult {
-	steps := stepsSinceUser(g.work.Session.StepsSinceUser, p.Pending)
+	steps := stepsSinceUser(g.session.StepsSinceUser, p.Pending)
 	return ContextResult{
 		UserID:           p.Ref.UserID,
 		Policy:           r,
@@ -268,13 +269,13 @@ func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextRe
 
 // assemblyInput is what a context is chosen from, but for what is read or counted meanwhile.
 func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resolved) assembly.Input {
-	hidden := g.edits.Hidden.Ranges(g.work.Session.Key, g.work.Session.LastSeq)
+	hidden := g.edits.Hidden.Ranges(g.session.Key, g.session.LastSeq)
 	return assembly.Input{
 		Fence:        g.fences[0],
 		Instructions: g.instructions,
 		State:        g.state,
 		Notes:        g.notes,
-		Session:      g.work.Session.Key,
+		Session:      g.session.Key,
 		SessionID:    p.Ref.SessionID,
 		Facts:        factsOf(g.facts.Hits, rank.FactFound),
 		CoreFacts:    factsOf(g.facts.Hits, rank.FactCore),
@@ -286,7 +287,7 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 		Tail:         h.tail,
 		Kept:         h.kept,
 		Dropped:      h.dropped,
-		LastSeq:      g.work.Session.LastSeq,
+		LastSeq:      g.session.LastSeq,
 		Location:     g.location,
 		Language:     headingLanguage(p, g, r),
 		Hidden:       hidden,

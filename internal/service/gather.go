@@ -25,10 +25,11 @@ import (
 
 // gathered is what a context is decided from.
 type gathered struct {
-	work     store.SessionWork // of an unknown session only its Ref is set
-	location *time.Location    // the user's timezone
-	language string            // the user's, as it is set; "" when it is not
-	fences   []prompttags.ID   // by which the service knows what it rendered for the user; the first is that of new contexts
+	session  memory.Session  // of an unknown one only its Ref is set
+	user     memory.User     // without State; the zero one where the session is unknown
+	location *time.Location  // the user's timezone
+	language string          // the user's, as it is set; "" when it is not
+	fences   []prompttags.ID // by which the service knows what it rendered for the user; the first is that of new contexts
 	marks    Watermarks
 	running  *assembly.Summary
 	tail     []memory.Message // after what running stands for, oldest first
@@ -57,12 +58,9 @@ type recalledHits struct {
 	embedder string               // whose vectors ranked messages; "" when words alone did
 }
 
-// gather reads what was said and summarised, and searches. All of it runs side by side; only a query that has to be
-// taken from the tail is waited for by what needs it.
-func (s *ContextBuilder) gather(
-	ctx context.Context, p ContextParams, work store.SessionWork, fences []prompttags.ID, r contextprofile.Resolved,
-) (gathered, error) {
-	g := gathered{work: work, fences: fences}
+// gather adds to the session, its user and the fences what was said and summarised, and searches. All of it runs side by side;
+// only a query that has to be taken from the tail is waited for by what needs it.
+func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered, r contextprofile.Resolved) (gathered, error) {
 	all, part := safegroup.WithContext(ctx)
 	marks := sync.OnceValues(func() (summary.Marks, error) { return jobrunner.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
@@ -73,26 +71,30 @@ func (s *ContextBuilder) gather(
 		if err := history(); err != nil {
 			return "", err
 		}
-		return s.recordedWords(part, work.Session, g.tail)
+		return s.recordedWords(part, g.session, g.tail)
 	})
 	in := s.search.NewLookups(part, p.Ref.UserRef, query)
-	if work.Session.Key != "" { // its user was read with it
-		in.User = func() (memory.User, error) { return work.User, nil }
+	if g.session.Key != "" { // its user was read with it
+		in.User = func() (memory.User, error) { return g.user, nil }
 	}
 	in.Marks = marks
 	in.Hidden = func() (memory.Hidden, error) {
 		m, err := marks()
 		return m.Hidden, err
 	}
-	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, work.Session.Key) })
+	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, g.session.Key) })
 	all.Go(history)
+	all.Go(func() (err error) {
+		g.marks, err = s.contextMarks(part, g.session)
+		return err
+	})
 	all.Go(func() error {
 		user, err := in.User()
 		g.location, g.language = user.Location(), user.Language
 		return err
 	})
 	all.Go(func() (err error) {
-		g.states, err = s.gatherStates(part, p, r, work.Session.State, fences[0])
+		g.states, err = s.gatherStates(part, p, r, g.session.State, g.fences[0])
 		return err
 	})
 	all.Go(func() (err error) {
@@ -104,19 +106,35 @@ func (s *ContextBuilder) gather(
 		return err
 	})
 	all.Go(func() (err error) {
-		if g.recalledHits, err = s.recall(part, p, in, r, work.Session); err != nil || !fills(r) {
+		if g.recalledHits, err = s.recall(part, p, in, r, g.session); err != nil || !fills(r) {
 			return err
 		}
 		if err := history(); err != nil {
 			return err
 		}
-		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(work.Session, g.tail))
+		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(g.session, g.tail))
 		return err
 	})
 	err := all.Wait()
 	g.degraded = distinct(slices.Concat(g.facts.Degraded, g.found.Degradations(), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
+}
+
+// contextMarks are the watermarks of the session as the context has it: turns that came since it was read count for nothing. A
+// session without messages has none.
+func (s *ContextBuilder) contextMarks(ctx context.Context, session memory.Session) (Watermarks, error) {
+	if session.LastSeq == 0 {
+		return Watermarks{}, nil
+	}
+	work, err := s.store.SessionWork(ctx, session.Ref)
+	if memory.IsGone(err) { // it was erased since
+		return Watermarks{}, nil
+	}
+	if err != nil {
+		return Watermarks{}, fmt.Errorf("read how far the session's work has come: %w", err)
+	}
+	return watermarks(work).upTo(session.LastSeq), nil
 }
 
 // gatherHistory reads the session's summary and the messages after those that it covers, as its context policy promises.
@@ -127,10 +145,9 @@ func (s *ContextBuilder) gatherHistory(
 	marks func() (summary.Marks, error),
 	g *gathered,
 ) (err error) {
-	if g.work.Session.LastSeq == 0 {
+	if g.session.LastSeq == 0 {
 		return nil
 	}
-	g.marks = watermarks(g.work)
 	if !r.History.Compresses() {
 		return s.gatherCovered(ctx, r, marks, g)
 	}
@@ -153,17 +170,17 @@ func (s *ContextBuilder) gatherCovered(
 	})
 	if r.Summaries.Running {
 		both.Go(func() (err error) {
-			nodes, err = s.topNodes(part, g.work.Session, keptRaw(r))
+			nodes, err = s.topNodes(part, g.session, keptRaw(r))
 			return err
 		})
 	}
 	if err := both.Wait(); err != nil {
 		return err
 	}
-	if g.running, err = s.runningOf(ctx, g.work.Session, nodes, g.edits); err != nil {
+	if g.running, err = s.runningOf(ctx, g.session, nodes, g.edits); err != nil {
 		return err
 	}
-	if g.tail, err = s.tail(ctx, g.work.Session, g.running, r); err != nil {
+	if g.tail, err = s.tail(ctx, g.session, g.running, r); err != nil {
 		return err
 	}
 	return s.gatherHead(ctx, r, g)
@@ -270,56 +287,79 @@ func (s *ContextBuilder) gatherSummaries(
 	r contextprofile.Resolved,
 ) (out otherSummaries, err error) {
 	seen := newShown(p.Ref.UserRef)
-	reader := periodReader{user: p.Ref.UserRef}
-	wantsPeriods := r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0
-	var weeks, months []memory.SummaryNode
+	var periods standingPeriods
 	reads, part := safegroup.WithContext(ctx)
-	if r.Summaries.Previous && r.Summaries.MaxSessions > 0 {
+	if wantsPrevious(r) {
 		reads.Go(func() (err error) {
 			out.previous, err = s.previousItems(part, p, in, r, seen)
 			return err
 		})
 	}
-	if wantsPeriods {
-		reads.Go(func() error {
-			user, err := in.User()
-			reader.location = user.Location()
-			return err
-		})
+	if r.Summaries.Periods && r.Summaries.Weeks+r.Summaries.Months > 0 {
 		reads.Go(func() (err error) {
-			reader.marks, err = in.Marks()
-			return err
-		})
-		reads.Go(func() (err error) {
-			weeks, err = s.periods(part, p, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
-			return err
-		})
-		reads.Go(func() (err error) {
-			months, err = s.periods(part, p, periodsAsked{memory.SummaryMonth, r.Summaries.Months})
+			periods, err = s.gatherPeriods(part, p, in, r)
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
 		return out, err
 	}
-	weeks, err = s.summaries.standing(ctx, reader, weeks)
+	seen.oldest = periods.oldest
+	ofWeeks, err := s.periodItems(ctx, periods.reader, periods.weeks, seen)
 	if err != nil {
 		return out, err
 	}
-	if months, err = s.summaries.standing(ctx, reader, months); err != nil {
-		return out, err
-	}
-	if len(seen.sessions) > 0 { // else no period can repeat what is shown
-		if seen.oldest, err = s.summaries.oldestParts(ctx, reader, slices.Concat(weeks, months)); err != nil {
-			return out, err
-		}
-	}
-	ofWeeks, err := s.periodItems(ctx, reader, weeks, seen)
-	if err != nil {
-		return out, err
-	}
-	ofMonths, err := s.periodItems(ctx, reader, months, seen)
+	ofMonths, err := s.periodItems(ctx, periods.reader, periods.months, seen)
 	out.periods = append(ofMonths, ofWeeks...)
+	return out, err
+}
+
+// wantsPrevious reports whether summaries of previous sessions may stand in a context.
+func wantsPrevious(r contextprofile.Resolved) bool {
+	return r.Summaries.Previous && r.Summaries.MaxSessions > 0
+}
+
+// standingPeriods are the weeks and months that may be read, the latest first, with what finds out whether they repeat what is shown.
+type standingPeriods struct {
+	reader        periodReader
+	weeks, months []memory.SummaryNode
+	oldest        map[string]memory.SummaryNode // the oldest part of each, by id
+}
+
+// gatherPeriods reads the latest weeks and months, side by side. Their oldest parts are read beside the summaries of previous
+// sessions: without those no period can repeat what is shown.
+func (s *ContextBuilder) gatherPeriods(
+	ctx context.Context, p ContextParams, in recall.Lookups, r contextprofile.Resolved,
+) (out standingPeriods, err error) {
+	out.reader.user = p.Ref.UserRef
+	reads, part := safegroup.WithContext(ctx)
+	reads.Go(func() error {
+		user, err := in.User()
+		out.reader.location = user.Location()
+		return err
+	})
+	reads.Go(func() (err error) {
+		out.reader.marks, err = in.Marks()
+		return err
+	})
+	reads.Go(func() (err error) {
+		out.weeks, err = s.periods(part, p, periodsAsked{memory.SummaryWeek, r.Summaries.Weeks})
+		return err
+	})
+	reads.Go(func() (err error) {
+		out.months, err = s.periods(part, p, periodsAsked{memory.SummaryMonth, r.Summaries.Months})
+		return err
+	})
+	if err := reads.Wait(); err != nil {
+		return out, err
+	}
+	if out.weeks, err = s.summaries.standing(ctx, out.reader, out.weeks); err != nil {
+		return out, err
+	}
+	if out.months, err = s.summaries.standing(ctx, out.reader, out.months); err != nil || !wantsPrevious(r) {
+		return out, err
+	}
+	out.oldest, err = s.summaries.oldestParts(ctx, out.reader, slices.Concat(out.weeks, out.months))
 	return out, err
 }
 
@@ -626,5 +666,5 @@ func indexedThrough(g gathered) int64 {
 	if g.found.PendingFrom > 0 {
 		return g.found.PendingFrom - 1
 	}
-	return g.work.Session.LastSeq
+	return g.session.LastSeq
 }

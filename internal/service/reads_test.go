@@ -87,6 +87,13 @@ func (s *together) Periods(ctx context.Context, q store.PeriodQuery) ([]memory.S
 	return s.truth.Periods(ctx, q)
 }
 
+func (s *together) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
+	if err := s.begin(ctx); err != nil {
+		return store.SessionWork{}, err
+	}
+	return s.truth.SessionWork(ctx, ref)
+}
+
 func TestAContextReadsSideBySideWhatDoesNotWaitForEachOther(t *testing.T) {
 	r := newRig(t)
 	r.says(ada, "s1", "I grow roses and zebra grass in the garden.")
@@ -99,8 +106,9 @@ func TestAContextReadsSideBySideWhatDoesNotWaitForEachOther(t *testing.T) {
 	if _, err := s.BuildContext(t.Context(), ask); err != nil { // what is kept in memory is read by the first call
 		t.Fatal(err)
 	}
-	// Facts, the index, what is hidden, corrections, the session's summary, those of others, of weeks and of months.
-	reads.missing, reads.all = 8, make(chan struct{})
+	// Facts, the index, what is hidden, corrections, the session's summary, those of others, of weeks and of months, and how far the
+	// session's work has come.
+	reads.missing, reads.all = 9, make(chan struct{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := s.BuildContext(ctx, ask); err != nil {

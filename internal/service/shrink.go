@@ -44,7 +44,7 @@ type promise struct {
 // due all messages and no summary, then the summary of just what the strategy takes, as far as there is one, and the messages
 // after it.
 func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r contextprofile.Resolved, g *gathered) (err error) {
-	if g.tail, err = s.tail(ctx, g.work.Session, nil, r); err != nil {
+	if g.tail, err = s.tail(ctx, g.session, nil, r); err != nil {
 		return err
 	}
 	through, err := s.promised(ctx, p, r, g)
@@ -52,8 +52,8 @@ func (s *ContextBuilder) gatherPromised(ctx context.Context, p ContextParams, r 
 		return err
 	}
 	if g.promise.compresses && r.Summaries.Running {
-		latest := int(g.work.Session.LastSeq - through)
-		if g.running, err = s.runningBefore(ctx, g.work.Session, latest, g.edits); err != nil {
+		latest := int(g.session.LastSeq - through)
+		if g.running, err = s.runningBefore(ctx, g.session, latest, g.edits); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r contex
 	}
 	trial := unasked(r.History)
 	trial.Trim = compaction.Trim{}
-	if len(g.tail) > 0 && g.tail[0].Seq > beforeStart(g.work.Session)+1 {
+	if len(g.tail) > 0 && g.tail[0].Seq > beforeStart(g.session)+1 {
 		trial.Compress.Triggers = nil
 	}
 	if !trial.Compress.Strategy.IsCustom() {
@@ -166,7 +166,7 @@ func unread(g gathered, r contextprofile.Resolved) []memory.SeqRange {
 	if mostTokens >= r.Available*slack(r.Counter) && len(g.tail) < mostMessages {
 		return nil
 	}
-	from, to := beforeStart(g.work.Session)+1, g.tail[0].Seq-1
+	from, to := beforeStart(g.session)+1, g.tail[0].Seq-1
 	if g.running != nil {
 		from = max(from, g.running.To+1)
 	}
@@ -182,15 +182,15 @@ const headMessages = 10
 // gatherHead reads what a context policy keeps of the messages before the tail: those that the session begins with, and
 // those that are pinned or tagged, however far back.
 func (s *ContextBuilder) gatherHead(ctx context.Context, r contextprofile.Resolved, g *gathered) error {
-	first := g.work.Session.LastSeq + 1
+	first := g.session.LastSeq + 1
 	if len(g.tail) > 0 {
 		first = g.tail[0].Seq
 	}
-	from := beforeStart(g.work.Session)
+	from := beforeStart(g.session)
 	if !r.History.IsSet() || first <= from+1 {
 		return nil
 	}
-	q := store.MessageQuery{Ref: g.work.Session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
+	q := store.MessageQuery{Ref: g.session.Ref, After: from, Before: first, Limit: headMessages, MaxBytes: maxTailBytes}
 	begun, err := s.reads.Messages(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read first messages: %w", err)

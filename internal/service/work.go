@@ -100,6 +100,13 @@ func watermarks(work store.SessionWork) Watermarks {
 	return out
 }
 
+// upTo are the watermarks before any message after seq was recorded.
+func (w Watermarks) upTo(seq int64) Watermarks {
+	return Watermarks{
+		Recorded: min(w.Recorded, seq), Indexed: min(w.Indexed, seq), Extracted: min(w.Extracted, seq), Summarised: min(w.Summarised, seq),
+	}
+}
+
 // Wait says which work to wait for.
 type Wait struct {
 	Ref     memory.SessionRef

@@ -96,7 +96,6 @@ type FactWrite struct {
 	DropEarlier []string             // ids of changed facts whose earlier revisions are deleted, because an erased message is in them
 	Quarantined []memory.Quarantined // their ids derive from the job
 	Reason      string               // why the job has less effect than its answer asks for; "" leaves the job's reason as it is
-	Usage       memory.ModelUsage    // added to the job's
 	Time        time.Time
 }
 

@@ -110,14 +110,14 @@ func (p JobFinish) Move(job memory.Job) (memory.Job, error) {
 		return job, ErrJobAsIs
 	}
 	job.Reason = p.Reason
-	return FinishedJob(job, p.State, p.Usage, p.Time), nil
+	return FinishedJob(job, p.State, p.Time), nil
 }
 
 // FinishedJob returns the job in a final state, without its answer.
-func FinishedJob(job memory.Job, state memory.JobState, usage memory.ModelUsage, now time.Time) memory.Job {
+func FinishedJob(job memory.Job, state memory.JobState, now time.Time) memory.Job {
 	job.State, job.Answer = state, nil
 	job.Owner, job.LeaseUntil = "", time.Time{}
-	job.Usage, job.UpdateTime = job.Usage.Plus(usage), now
+	job.UpdateTime = now
 	return job
 }
 
@@ -131,7 +131,7 @@ func (p JobSplit) Move(job memory.Job) (memory.Job, error) {
 	case p.At < job.From || p.At >= job.To:
 		return job, fmt.Errorf("a job from %d to %d cannot be split after %d", job.From, job.To, p.At)
 	}
-	return FinishedJob(job, memory.JobSplit, memory.ModelUsage{}, p.Time), nil
+	return FinishedJob(job, memory.JobSplit, p.Time), nil
 }
 
 // Halves are the jobs that replace one that was split after a place.
@@ -157,7 +157,7 @@ func (w FactWrite) AppliedJob(job memory.Job) memory.Job {
 	if w.Reason != "" {
 		job.Reason = w.Reason
 	}
-	return FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
+	return FinishedJob(job, memory.JobApplied, w.Time)
 }
 
 // ReasonUnreadable is the reason of a job that is parked because its stored answer cannot be decoded.
@@ -227,7 +227,7 @@ func ReplacedJob(job memory.Job, now time.Time) memory.Job {
 		job.Answer = nil
 		return job
 	}
-	return FinishedJob(job, memory.JobReplaced, memory.ModelUsage{}, now)
+	return FinishedJob(job, memory.JobReplaced, now)
 }
 
 // SuccessorOf is the job that does the range of a replaced one again. Its generation must be one that no job of the key has.

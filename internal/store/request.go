@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -47,4 +49,51 @@ func Remember(ctx context.Context, key, value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known[key] = value
+}
+
+// ReadOnce returns what read returns, which it calls once for all of the context's request that ask under the key: those who ask
+// meanwhile wait for it. An error is returned to all who waited and is not kept. Without a request it calls read.
+func ReadOnce[T any](ctx context.Context, key any, read func() (T, error)) (value T, err error) {
+	r, is := ctx.Value(requestKey{}).(*Request)
+	if !is {
+		return read()
+	}
+	r.mu.Lock()
+	once, running := r.known[key].(*reading[T])
+	if !running {
+		once = &reading[T]{done: make(chan struct{}), err: errUnfinished}
+		r.known[key] = once
+	}
+	r.mu.Unlock()
+	if !running {
+		defer r.end(key, &once.err, once.done)
+		once.value, once.err = read()
+		return once.value, once.err
+	}
+	select {
+	case <-once.done:
+		return once.value, once.err
+	case <-ctx.Done():
+		return value, fmt.Errorf("wait for another read of the request: %w", context.Cause(ctx))
+	}
+}
+
+// reading is a read that others may wait for; value and err may be read when done is closed.
+type reading[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// errUnfinished is what those get who waited for a read that ended by a panic.
+var errUnfinished = errors.New("another read of the request did not end")
+
+// end lets go who waits for a read, and forgets one that failed.
+func (r *Request) end(key any, err *error, done chan struct{}) {
+	if *err != nil {
+		r.mu.Lock()
+		delete(r.known, key)
+		r.mu.Unlock()
+	}
+	close(done)
 }

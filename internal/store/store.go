@@ -234,7 +234,7 @@ type MessageUpdate struct {
 	Time      time.Time
 }
 
-// SearchIndex keeps each user's lexical index: a view of the transcript inside the primary store, made of immutable segments
+// SearchIndex keeps each user's search index: a view of the transcript inside the primary store, made of immutable segments
 // whose content only package rank understands.
 type SearchIndex interface {
 	// SearchIndex must return the user's segments, and the recallable messages of turns that are still pending, oldest
@@ -265,7 +265,7 @@ type SearchIndex interface {
 	RetireSegments(ctx context.Context, q RetireQuery) (int, error)
 }
 
-// SearchIndexQuery asks for the state of a user's lexical index.
+// SearchIndexQuery asks for the state of a user's search index.
 type SearchIndexQuery struct {
 	User         memory.UserRef
 	SessionID    string // whose first pending turn is asked for; "" for none
@@ -286,7 +286,7 @@ type RetireQuery struct {
 	User     *memory.UserRef // nil for all users; set when a segment of the user is damaged
 }
 
-// SearchIndexState is what a user's lexical index consists of at one instant.
+// SearchIndexState is what a user's search index consists of at one instant.
 type SearchIndexState struct {
 	Scope       memory.ScopeKey // "" for an unknown user
 	Segments    []SegmentInfo   // by No
@@ -312,7 +312,7 @@ type SegmentRef struct {
 	No    int64
 }
 
-// Segment is a piece of a user's lexical index.
+// Segment is a piece of a user's search index.
 type Segment struct {
 	No   int64
 	Data []byte

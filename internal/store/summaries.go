@@ -109,7 +109,6 @@ type NodeWrite struct {
 	Scope  memory.ScopeKey
 	JobID  string
 	Node   memory.SummaryNode
-	LookAt time.Time         // of a leaf: when its week ends
-	Usage  memory.ModelUsage // added to the job's
+	LookAt time.Time // of a leaf: when its week ends
 	Time   time.Time
 }

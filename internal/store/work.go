@@ -79,6 +79,8 @@ func set[T any](to *T, from *T) {
 // Work finds the sessions and users that background work has to look at. What there is to do follows from what is stored;
 // the times kept here only say when to look, so that a sweep need not look at everybody.
 type Work interface {
+	// SessionHead must return the session, and its user without State: what a call goes by before it knows what else to read.
+	SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error)
 	// SessionWork must return the session with how far its work has come, as of one instant, and the user without State.
 	SessionWork(ctx context.Context, ref memory.SessionRef) (SessionWork, error)
 	// PendingSessions must return sessions of all tenants whose time to be looked at is not after before, the longest
@@ -148,7 +150,9 @@ type KindStats struct {
 	Kind   memory.JobKind
 	Open   int64 // open and answered
 	Parked int64
-	Oldest time.Time // create time of the oldest open one; zero without one
+	// ParkedMessages are the messages that the parked jobs are about, of kinds with JobKind.IsOfMessages; else 0.
+	ParkedMessages int64
+	Oldest         time.Time // create time of the oldest open one; zero without one
 }
 
 // Journal keeps the jobs. A job guards one piece of work: its unique key fixes the range before the model is called, the
@@ -261,7 +265,6 @@ type JobFinish struct {
 	JobRef
 	State  memory.JobState // JobApplied or JobSkipped
 	Reason string
-	Usage  memory.ModelUsage
 	Time   time.Time
 }
 

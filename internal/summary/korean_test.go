@@ -34,7 +34,7 @@ func koreanPair(t testing.TB, block string) pair {
 		t.Fatal(err)
 	}
 	p := pair{name: "korean/" + day, answer: strings.TrimSpace(answer)}
-	p.task = Task{Kind: memory.SummarySession, MaxTokens: 500, Language: "ko", Location: zone}
+	p.task = Task{Kind: memory.SummarySession, MaxTokens: 500, Location: zone}
 	for line := range strings.SplitSeq(dialogue, "\n") {
 		speaker, text, _ := strings.Cut(line, ": ")
 		p.task.Lines = append(p.task.Lines, SourceText{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})

@@ -80,10 +80,7 @@ func (t Task) languageRule() string {
 	if t.Style.Language != "" {
 		return "Write in the language with the BCP 47 tag " + t.Style.Language + ", whatever that of the source is."
 	}
-	if t.Language == "" {
-		return "Write in the language of the source; where there are several, in the one most is written in."
-	}
-	return "Write in the language of the source, which has the BCP 47 tag " + t.Language + "."
+	return "Write in the language of the source; where there are several, in the one most is written in."
 }
 
 // transcript returns the messages with a line for each new day, which fixes what "yesterday" means. Further lines of a

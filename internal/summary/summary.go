@@ -72,7 +72,6 @@ type Task struct {
 	Parts     []Part        // summaries to merge
 	Period    memory.Period // of a week or month
 	MaxTokens int64
-	Language  string // of the source; "" to follow it
 	Location  *time.Location
 	Style     Style
 }

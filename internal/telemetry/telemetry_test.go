@@ -105,11 +105,14 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 	erasures := func(context.Context) (int, time.Time, error) { return 3, noon.Add(-2 * time.Minute), nil }
 	r.WatchWork(WorkOptions{Waiting: func(context.Context) (int64, int64, error) { return 2, 300, nil }, Erasures: erasures, Now: clock, Log: slog.New(slog.DiscardHandler), Work: work{stats: store.WorkStats{
 		Kinds: []store.KindStats{
-			{Kind: memory.JobExtract, Open: 2, Parked: 1, Oldest: noon.Add(-90 * time.Second)},
+			{Kind: memory.JobExtract, Open: 2, Parked: 1, ParkedMessages: 50, Oldest: noon.Add(-90 * time.Second)},
 			{Kind: memory.JobLeaf, Open: 1, Oldest: noon.Add(time.Hour)},
 		},
 		Quarantined: map[string]int64{"subject": 4}, OldestTurn: noon.Add(-time.Minute),
 	}}})
+	r.WatchReady(func(context.Context) error { return errors.New("the disk is full") })
+	r.WatchDisk(func() (uint64, error) { return 4096, nil })
+	r.WatchViews([]memory.View{memory.ViewVectors})
 	r.Served("/memory.v1.MemoryService/Record", "OK", 2*time.Millisecond)
 	usage := memory.ModelUsage{Calls: 1, InputTokens: 100, OutputTokens: 20}
 	r.ModelCalled(t.Context(), llm.Call{Operation: llm.OpExtract, Model: "gpt-4o-mini-2024-07-18", Outcome: "stop", Usage: usage, Duration: time.Second})
@@ -159,10 +162,16 @@ func TestMetricsCountWhatTheRecorderIsTold(t *testing.T) {
 		"strata_turns_pending_secondsmap[]":                                                  60,
 		"strata_embedding_waitingmap[of:facts]":                                              2,
 		"strata_embedding_waitingmap[of:messages]":                                           300,
-		"strata_jobs_parkedmap[kind:extract]":                                                1,
-		"strata_jobs_openmap[kind:extract]":                                                  2,
-		"strata_jobs_openmap[kind:summarize]":                                                1,
-		"strata_work_oldest_pending_secondsmap[kind:extract]":                                90,
+		"strata_readymap[]":                                   0,
+		"strata_data_disk_free_bytesmap[]":                    4096,
+		"strata_view_stale_hits_totalmap[view:vectors]":       0,
+		"strata_view_feed_failures_totalmap[view:vectors]":    0,
+		"strata_messages_parkedmap[kind:extract]":             50,
+		"strata_messages_parkedmap[kind:summarize]":           0,
+		"strata_jobs_parkedmap[kind:extract]":                 1,
+		"strata_jobs_openmap[kind:extract]":                   2,
+		"strata_jobs_openmap[kind:summarize]":                 1,
+		"strata_work_oldest_pending_secondsmap[kind:extract]": 90,
 	}
 	for _, kind := range []string{"extract", "summarize", "merge", "week", "month", "rebuild", "index"} {
 		for _, name := range []string{"strata_jobs_open", "strata_jobs_parked", "strata_work_oldest_pending_seconds"} {

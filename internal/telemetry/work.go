@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +40,11 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 		oldest:      gauge("strata_work_oldest_pending_seconds", "Age of the oldest job that is not done, 0 without one.", "kind"),
 		open:        gauge("strata_jobs_open", "Jobs that are not done.", "kind"),
 		parked:      gauge("strata_jobs_parked", "Jobs that failed too often or for good and wait for a person.", "kind"),
+		parkedMessages: gauge(
+			"strata_messages_parked",
+			"Messages that parked jobs are about: stored, and not learnt from (extract) or not summarised (summarize) until a person acts.",
+			"kind",
+		),
 		quarantined: gauge("strata_quarantined_stored", "Refused operations that are kept, by reason.", "reason"),
 		vectors:     gauge("strata_embedding_waiting", "Facts and messages that have no vector of the model in use yet.", "of"),
 		erasures:    gauge("strata_erasures_pending", "Erasures of which something may lie in a store still, up to 1,000. Nobody sees it."),
@@ -48,6 +54,43 @@ func (r *Recorder) WatchWork(o WorkOptions) {
 			"For how long the session that waits longest has been due to be looked at, 0 without one.",
 		),
 	})
+}
+
+// WatchReady adds whether calls can be served, asked of check whenever metrics are read: what /readyz of the API's port says. A full
+// disk is no failure of the service in the codes of its calls (RESOURCE_EXHAUSTED), so only this metric shows it.
+func (r *Recorder) WatchReady(check func(context.Context) error) {
+	r.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "strata_ready", Help: "1 when the primary store can be read and takes writes, else 0.",
+	}, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		if err := safegroup.Contain(func() error { return check(ctx) }); err != nil {
+			return 0
+		}
+		return 1
+	}))
+}
+
+// WatchDisk adds how many bytes are free where the data file lies, asked whenever metrics are read.
+func (r *Recorder) WatchDisk(free func() (uint64, error)) {
+	r.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "strata_data_disk_free_bytes", Help: "Bytes that are free for the data file, NaN where the system does not say.",
+	}, func() float64 {
+		n, err := free()
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	}))
+}
+
+// WatchViews has the counters of each view begin at 0: what counts from its first event on hides that event from increase().
+func (r *Recorder) WatchViews(views []memory.View) {
+	for _, v := range views {
+		r.foreign.WithLabelValues(v.String())
+		r.stale.WithLabelValues(v.String())
+		r.feedFailed.WithLabelValues(v.String())
+	}
 }
 
 // WatchPanics adds how many panics were contained: each is a defect of the program, and the log has the place.
@@ -68,12 +111,14 @@ func (r *Recorder) WatchSequenceConflicts(count func() int64) {
 // workCollector asks the store at every scrape.
 type workCollector struct {
 	WorkOptions
-	oldest, open, parked, quarantined, vectors, turns, erasures, erasureAge *prometheus.Desc
+	oldest, open, parked, parkedMessages, quarantined, vectors, turns, erasures, erasureAge *prometheus.Desc
 }
 
 // Describe names the metrics.
 func (c *workCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.oldest, c.open, c.parked, c.quarantined, c.vectors, c.turns, c.erasures, c.erasureAge} {
+	for _, d := range []*prometheus.Desc{
+		c.oldest, c.open, c.parked, c.parkedMessages, c.quarantined, c.vectors, c.turns, c.erasures, c.erasureAge,
+	} {
 		to <- d
 	}
 }
@@ -102,6 +147,9 @@ func (c *workCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.oldest, age(k.Oldest, now), k.Kind.String())
 		gauge(c.open, float64(k.Open), k.Kind.String())
 		gauge(c.parked, float64(k.Parked), k.Kind.String())
+		if k.Kind.IsOfMessages() {
+			gauge(c.parkedMessages, float64(k.ParkedMessages), k.Kind.String())
+		}
 	}
 	for reason, n := range stats.Quarantined {
 		gauge(c.quarantined, float64(n), reason)

@@ -156,7 +156,7 @@ func koreanTasks(t *testing.T) []summary.Task {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Language: "ko", Location: time.UTC}
+		task := summary.Task{Kind: memory.SummarySession, MaxTokens: 500, Location: time.UTC}
 		for line := range strings.SplitSeq(dialogue, "\n") {
 			speaker, text, _ := strings.Cut(line, ": ")
 			task.Lines = append(task.Lines, summary.SourceText{Speaker: speaker, Role: memory.RoleUser, Time: said, Text: text})

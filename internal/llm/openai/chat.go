@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +20,8 @@ const MaxChatBytes = 4 << 20
 
 // Options are what a Chat needs.
 type Options struct {
-	Endpoint             // MaxAnswerBytes 0 is MaxChatBytes
-	Model       string   // as the endpoint names it
-	MaxTokens   int      // the most an answer may take whatever a prompt asks for; 0 for no limit
-	Temperature *float64 // nil leaves it to the endpoint; some reasoning models accept no other value
+	Endpoint        // MaxAnswerBytes 0 is MaxChatBytes
+	Model    string // as the endpoint names it
 }
 
 // Chat implements llm.Chat. It makes one call for a prompt, or up to three while it learns which response format the
@@ -170,7 +167,7 @@ func (c *Chat) usage(r sdk.ChatCompletionRequest, u sdk.Usage, answer string) me
 }
 
 func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
-	r := sdk.ChatCompletionRequest{Model: c.options.Model, Temperature: temperature(cmp.Or(p.Temperature, c.options.Temperature))}
+	r := sdk.ChatCompletionRequest{Model: c.options.Model, Temperature: temperature(p.Temperature)}
 	system := p.System
 	if p.Schema != nil {
 		r.ResponseFormat = responseFormat(*p.Schema, f)
@@ -182,7 +179,7 @@ func (c *Chat) request(p llm.Prompt, f format) sdk.ChatCompletionRequest {
 		r.Messages = append(r.Messages, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleSystem, Content: system})
 	}
 	r.Messages = append(r.Messages, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleUser, Content: p.User})
-	return limited(r, c.maxTokens(p))
+	return limited(r, p.MaxTokens)
 }
 
 // limited sets how long the answer may be. Local servers know only the old name of that limit, some models of OpenAI only
@@ -195,14 +192,6 @@ func limited(r sdk.ChatCompletionRequest, n int) sdk.ChatCompletionRequest {
 		return r
 	}
 	return old
-}
-
-func (c *Chat) maxTokens(p llm.Prompt) int {
-	limit := c.options.MaxTokens
-	if p.MaxTokens > 0 && (limit == 0 || p.MaxTokens < limit) {
-		return p.MaxTokens
-	}
-	return limit
 }
 
 // temperature is the client's form of a temperature. The client leaves out a plain 0, and the endpoint would take its

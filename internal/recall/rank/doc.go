@@ -1,4 +1,4 @@
-// Package rank finds old messages by their words. It holds one user's lexical index: in memory to be searched, and as
+// Package rank finds old messages by their words. It holds one user's search index: in memory to be searched, and as
 // immutable segments to be stored. It is pure: equal documents and queries give equal results, in whatever order the
 // documents came.
 package rank

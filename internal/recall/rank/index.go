@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Index is one user's lexical index. Calls of Search may run at the same time as each other, never at the same time as
+// Index is one user's search index. Calls of Search may run at the same time as each other, never at the same time as
 // Add or AddSegment.
 //
 // Neighbours are counted at query time: postings hold own words only, and each counts in the neighbours' fields

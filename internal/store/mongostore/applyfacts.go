@@ -19,20 +19,19 @@ const maxApplying = 8 << 20
 // applyingDoc is a write to a user's facts. Putting it into the user's document, together with the revision that it leads
 // to, commits it. After that every caller that finds it there copies it to the other collections: see applyCommitted.
 type applyingDoc struct {
-	Change      int64             `bson:"change"` // the user's fact revision that it leads to
-	Job         string            `bson:"slot"`
-	Reason      string            `bson:"reason,omitempty"`
-	Reverts     string            `bson:"reverts,omitempty"` // the job whose effects it takes back
-	Receipt     []byte            `bson:"receipt,omitempty"`
-	Usage       memory.ModelUsage `bson:"usage"`
-	Time        int64             `bson:"time"`
-	Versions    []int             `bson:"versions"`  // of embeddings, as of the decision
-	Revisions   []revisionDoc     `bson:"revisions"` // in the order of the changes
-	Facts       []appliedFact     `bson:"facts"`
-	Forget      []forgottenDoc    `bson:"forget"`
-	DropEarlier []string          `bson:"purge,omitempty"` // facts of which only the last revision is left
-	Quarantined []quarantinedDoc  `bson:"quarantined"`
-	Counted     bool              `bson:"counted,omitempty"` // its refused operations were counted
+	Change      int64            `bson:"change"` // the user's fact revision that it leads to
+	Job         string           `bson:"slot"`
+	Reason      string           `bson:"reason,omitempty"`
+	Reverts     string           `bson:"reverts,omitempty"` // the job whose effects it takes back
+	Receipt     []byte           `bson:"receipt,omitempty"`
+	Time        int64            `bson:"time"`
+	Versions    []int            `bson:"versions"`  // of embeddings, as of the decision
+	Revisions   []revisionDoc    `bson:"revisions"` // in the order of the changes
+	Facts       []appliedFact    `bson:"facts"`
+	Forget      []forgottenDoc   `bson:"forget"`
+	DropEarlier []string         `bson:"purge,omitempty"` // facts of which only the last revision is left
+	Quarantined []quarantinedDoc `bson:"quarantined"`
+	Counted     bool             `bson:"counted,omitempty"` // its refused operations were counted
 }
 
 // appliedFact is a fact as the write leaves it.
@@ -88,7 +87,7 @@ func (s *factStore) planned(ctx context.Context, u userDoc, w store.FactWrite) (
 		return doc, false, err
 	}
 	doc = applyingDoc{
-		Change: change, Job: w.JobID, Reason: w.Reason, Usage: w.Usage, Time: micros(w.Time),
+		Change: change, Job: w.JobID, Reason: w.Reason, Time: micros(w.Time),
 		Reverts: w.Reverts, Receipt: w.Receipt, Versions: versions,
 	}
 	doc.add(u.Scope, w, facts)

@@ -282,7 +282,7 @@ func (a *committedWrite) finish(ctx context.Context) error {
 	var err error
 	switch {
 	case a.w.Job != "":
-		w := store.FactWrite{Reason: a.w.Reason, Usage: a.w.Usage, Time: fromMicros(a.w.Time)}
+		w := store.FactWrite{Reason: a.w.Reason, Time: fromMicros(a.w.Time)}
 		err = a.s.journal.finishJob(ctx, a.scope, a.w.Job, w.AppliedJob)
 	case a.w.Reverts != "":
 		err = a.s.journal.revertJob(ctx, a.scope, a.w.Reverts, a.w.Receipt, fromMicros(a.w.Time))

@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-// manifestDoc lists the segments of a user's lexical index. A change of it is the commit point of every write to the index.
+// manifestDoc lists the segments of a user's search index. A change of it is the commit point of every write to the index.
 // What has to follow in other documents is recorded in it until it is done, and the next reader that finds it undone does
 // it.
 //
@@ -139,16 +139,6 @@ func (s *searchIndex) completedManifest(ctx context.Context, scope memory.ScopeK
 		}
 	}
 	return manifestDoc{}, store.Contention("others write the index")
-}
-
-// revision reads which one the manifest is at.
-func (s *searchIndex) revision(ctx context.Context, scope memory.ScopeKey) (int64, error) {
-	var m manifestDoc
-	err := s.searchIndexes.FindOne(ctx, eq("_id", scope), options.FindOne().SetProjection(eq("rev", 1))).Decode(&m)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return 0, nil
-	}
-	return m.Rev, s.failed("read the list of segments", err)
 }
 
 // swapManifest stores the manifest in place of the one of the revision before. It reports false when another was faster.

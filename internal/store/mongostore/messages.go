@@ -80,7 +80,7 @@ func (s *transcript) Messages(ctx context.Context, q store.MessageQuery) ([]memo
 	if err != nil {
 		return nil, err
 	}
-	return s.readRun(ctx, d.Key, q)
+	return s.readRun(ctx, d, q)
 }
 
 // run is a run of messages that is being read.
@@ -92,14 +92,37 @@ type run struct {
 	bytes    int64
 }
 
-func (s *transcript) readRun(ctx context.Context, key memory.SessionKey, q store.MessageQuery) ([]memory.Message, error) {
-	filter, found, err := s.turnRange(ctx, key, q)
+func (s *transcript) readRun(ctx context.Context, d sessionDoc, q store.MessageQuery) ([]memory.Message, error) {
+	if q.Before > 0 && max(q.After, 0)+1 >= q.Before {
+		return nil, nil
+	}
+	filter, found, err := s.turnRange(ctx, d.Key, boundToFind(d, q))
 	if err != nil || !found {
 		return nil, err
+	}
+	if q.Before > d.LastSeq { // the bound was not looked up: turns that the head does not have yet must not count for the limit
+		filter = append(filter, bson.E{Key: "first_seq", Value: eq("$lt", q.Before)})
 	}
 	r := &run{q: q, messages: make([]memory.Message, 0, min(q.Limit, 256))}
 	err = s.walk(ctx, filter, q, r.addTurn)
 	return r.messages, err
+}
+
+// boundToFind is the query with those of its bounds that have to be looked up before its turns are read: the one at which reading
+// begins, unless that is the session's end. Reading ends at the other one by itself, since a run has as many turns as messages
+// at most. A run with gaps has no such measure.
+func boundToFind(d sessionDoc, q store.MessageQuery) store.MessageQuery {
+	switch {
+	case q.Marked:
+	case q.NewestFirst:
+		q.After = 0
+	default:
+		q.Before = 0
+	}
+	if q.Before > d.LastSeq {
+		q.Before = 0
+	}
+	return q
 }
 
 // turnRange selects the turns that hold the messages between After and Before. Turns lie in the order of their ids, so
@@ -157,7 +180,11 @@ func (s *transcript) turnWith(ctx context.Context, key memory.SessionKey, seq in
 
 // walk calls each with turns in the order asked for until it has enough.
 func (s *transcript) walk(ctx context.Context, filter bson.D, q store.MessageQuery, each func(turnDoc) (more bool, err error)) error {
-	o := options.Find().SetSort(eq("_id", 1)).SetLimit(int64(q.Limit)).SetBatchSize(int32(min(q.Limit, turnsPerReply)))
+	most := int64(q.Limit)
+	if q.Before > 0 && !q.Marked {
+		most = min(most, q.Before-1-max(q.After, 0))
+	}
+	o := options.Find().SetSort(eq("_id", 1)).SetLimit(most).SetBatchSize(int32(min(most, turnsPerReply)))
 	if q.NewestFirst {
 		o.SetSort(eq("_id", -1))
 	}
@@ -189,7 +216,11 @@ func (r *run) addTurn(t turnDoc) (more bool, err error) {
 		slices.Reverse(t.Messages)
 	}
 	for _, d := range t.Messages {
-		if d.Seq <= r.q.After || (r.q.Before > 0 && d.Seq >= r.q.Before) {
+		before, after := d.Seq <= r.q.After, r.q.Before > 0 && d.Seq >= r.q.Before
+		if r.q.NewestFirst && before || !r.q.NewestFirst && after {
+			return false, nil // so are all that come
+		}
+		if before || after {
 			continue
 		}
 		if r.q.Marked && !d.Pinned && len(d.Tags) == 0 && d.Origin != memory.OriginRecalled {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -26,6 +27,8 @@ const (
 	selectionTimeout = 3 * time.Second  // how long a server may be silent before it counts as down
 	callTimeout      = 10 * time.Second // of a call whose context has no deadline
 	maxConnections   = 100
+	cachedRevisions  = 1 << 14 // of manifests
+	cachedScopes     = 1 << 14 // of users
 )
 
 // Options name the database and how to use it.
@@ -98,6 +101,8 @@ func (s *transcript) SequenceConflicts() int64 { return s.conflicts.Load() }
 type searchIndex struct {
 	*core
 	transcript *transcript // whose head an indexed turn must not be ahead of
+	// revisions has those at which manifests were found with nothing left to do. At the same revision one stays so.
+	revisions *otter.Cache[memory.ScopeKey, int64]
 }
 
 // journal implements store.Journal.
@@ -108,6 +113,7 @@ type workStore struct {
 	*core
 	index   *searchIndex
 	journal *journal
+	scopes  *otter.Cache[memory.UserRef, memory.ScopeKey] // in which users were found; one may have a later one by now
 }
 
 // factStore implements store.Facts.
@@ -217,13 +223,19 @@ func bind(db *mongo.Database, o Options) *Store {
 		documents: db.Collection("documents"), deletedDocuments: db.Collection("deleted_documents"),
 	}
 	transcript := &transcript{core: c, queues: newQueues(), heads: newHeads(cachedHeads)}
-	index := &searchIndex{core: c, transcript: transcript}
+	index := &searchIndex{
+		core: c, transcript: transcript,
+		revisions: otter.Must(&otter.Options[memory.ScopeKey, int64]{MaximumSize: cachedRevisions}),
+	}
 	jobs := &journal{c}
 	facts := &factStore{core: c, journal: jobs}
 	vectors := &vectorStore{core: c, owner: facts}
 	return &Store{
 		core: c, transcript: transcript, searchIndex: index, journal: jobs,
-		workStore: &workStore{core: c, index: index, journal: jobs},
+		workStore: &workStore{
+			core: c, index: index, journal: jobs,
+			scopes: otter.Must(&otter.Options[memory.UserRef, memory.ScopeKey]{MaximumSize: cachedScopes}),
+		},
 		factStore: facts, vectorStore: vectors,
 		summaryStore: &summaryStore{core: c, journal: jobs},
 		erasureStore: &erasureStore{core: c, inTurns: &turnEraser{core: c, transcript: transcript}, journal: jobs, owner: facts},

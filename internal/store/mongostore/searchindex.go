@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // SearchIndex implements store.SearchIndex. The pending turns are read between two looks at the manifest: as long as that stays
-// the same, no turn goes from the ones to the others.
+// the same, no turn goes from the ones to the others. The first search of a request shares its look with whoever else in it takes one.
 func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery) (store.SearchIndexState, error) {
 	u, err := s.scope(ctx, q.User)
 	if memory.IsGone(err) {
@@ -24,45 +26,58 @@ func (s *searchIndex) SearchIndex(ctx context.Context, q store.SearchIndexQuery)
 	if err != nil {
 		return store.SearchIndexState{}, err
 	}
-	look, err := s.steadyLook(ctx, u.Scope)
+	look := s.sharedLook
+	if _, again := store.Remembered[bool](ctx, searchedIndex(u.Scope)); again { // what was found before has changed
+		look = s.look
+	}
+	store.Remember(ctx, searchedIndex(u.Scope), true)
+	found, err := look(ctx, u.Scope)
 	if err != nil {
 		return store.SearchIndexState{}, err
 	}
-	return s.searchIndexState(ctx, look.manifest, look.waiting, q)
+	return s.searchIndexState(ctx, found.manifest, found.waiting, q)
 }
 
-// indexLook is a manifest with the turns that were pending after it was read.
+// indexLook is a manifest with the turns that were pending while it stayed the same.
 type indexLook struct {
 	manifest manifestDoc
 	waiting  []turnDoc // without their content, oldest first
 }
 
-// indexOf is the key under which a request remembers its first look at a user's index.
-type indexOf memory.ScopeKey
+// indexOf is the key under which a request keeps its look at a user's index, searchedIndex that under which it notes that a search
+// has had it.
+type (
+	indexOf       memory.ScopeKey
+	searchedIndex memory.ScopeKey
+)
 
-// look reads the manifest, and then the pending turns.
-func (s *searchIndex) look(ctx context.Context, scope memory.ScopeKey) (out indexLook, err error) {
-	if out.manifest, err = s.completedManifest(ctx, scope); err != nil {
-		return out, err
-	}
-	out.waiting, err = s.waiting(ctx, scope, 0)
-	return out, err
+// sharedLook is look, taken once in a request.
+func (s *searchIndex) sharedLook(ctx context.Context, scope memory.ScopeKey) (indexLook, error) {
+	return store.ReadOnce(ctx, indexOf(scope), func() (indexLook, error) { return s.look(ctx, scope) })
 }
 
-// steadyLook looks until the manifest has stayed the same since it was read. The first look may be one that the request has taken
-// already: from there on the manifest must have stayed the same.
-func (s *searchIndex) steadyLook(ctx context.Context, scope memory.ScopeKey) (out indexLook, err error) {
-	for n := range maxReads {
-		look, taken := store.Remembered[indexLook](ctx, indexOf(scope))
-		if !taken || n > 0 {
-			if look, err = s.look(ctx, scope); err != nil {
-				return look, err
-			}
+// look reads the pending turns until the manifest has stayed the same while they were read. The look before the first of them may be
+// one that another call has taken, however long ago: from there on the manifest must have stayed the same.
+func (s *searchIndex) look(ctx context.Context, scope memory.ScopeKey) (out indexLook, err error) {
+	rev, seen := s.revisions.GetIfPresent(scope)
+	if !seen {
+		if out.manifest, err = s.completedManifest(ctx, scope); err != nil {
+			return out, err
 		}
-		rev, err := s.revision(ctx, scope)
-		if err != nil || rev == look.manifest.Rev {
-			return look, err
+		rev = out.manifest.Rev
+	}
+	for range maxReads {
+		if out.waiting, err = s.waiting(ctx, scope, 0); err != nil {
+			return out, err
 		}
+		if out.manifest, err = s.completedManifest(ctx, scope); err != nil {
+			return out, err
+		}
+		if out.manifest.Rev == rev {
+			s.revisions.Set(scope, rev)
+			return out, nil
+		}
+		rev = out.manifest.Rev
 	}
 	return out, store.Contention("others write the index")
 }
@@ -97,12 +112,18 @@ func (s *searchIndex) searchIndexState(
 		return state, nil
 	}
 	wanted := recallableTurns(waiting, q.MaxUnindexed)
-	names, err := s.namesOf(ctx, m.Scope, wanted, q.SessionID)
-	if err != nil {
-		return store.SearchIndexState{}, err
-	}
-	state.PendingFrom = firstSeqOf(waiting, names, q.SessionID)
-	if state.Unindexed, err = s.unindexed(ctx, wanted, names, q); err != nil {
+	both, reading := safegroup.WithContext(ctx)
+	names := sync.OnceValues(func() (map[memory.SessionKey]string, error) { return s.namesOf(reading, m.Scope, wanted, q.SessionID) })
+	both.Go(func() error {
+		named, err := names()
+		state.PendingFrom = firstSeqOf(waiting, named, q.SessionID)
+		return err
+	})
+	both.Go(func() (err error) {
+		state.Unindexed, err = s.unindexed(reading, wanted, names, q)
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return store.SearchIndexState{}, err
 	}
 	state.More -= len(state.Unindexed)
@@ -162,16 +183,21 @@ func firstSeqOf(waiting []turnDoc, names map[memory.SessionKey]string, sessionID
 	return 0
 }
 
-// unindexed reads the recallable messages of the turns up to the limits of the query.
+// unindexed reads the recallable messages of the turns up to the limits of the query. The names of their sessions are wanted when
+// the first turns are there.
 func (s *searchIndex) unindexed(
 	ctx context.Context,
 	turns []turnDoc,
-	names map[memory.SessionKey]string,
+	names func() (map[memory.SessionKey]string, error),
 	q store.SearchIndexQuery,
 ) (found []memory.PlacedMessage, err error) {
 	var bytes int64
 	err = s.eachWaiting(ctx, turns, func(t turnDoc) (more bool, err error) {
-		name, ok := names[t.Session]
+		named, err := names()
+		if err != nil {
+			return false, err
+		}
+		name, ok := named[t.Session]
 		if !ok { // the session was erased
 			return true, nil
 		}
@@ -236,14 +262,13 @@ func (s *searchIndex) readTurns(ctx context.Context, turns []turnDoc) (map[strin
 }
 
 // unindexedFrom returns where the session's first pending turn begins; 0 when none is pending. It walks the user's
-// pending turns, not the session's turns: those may be many more. A request reads all of them, for the search that comes next in it.
+// pending turns, not the session's turns: those may be many more. A request reads all of them, for its search too.
 func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, session memory.SessionKey) (int64, error) {
 	if store.InRequest(ctx) {
-		look, err := s.look(ctx, scope)
+		look, err := s.sharedLook(ctx, scope)
 		if err != nil {
 			return 0, err
 		}
-		store.Remember(ctx, indexOf(scope), look)
 		return firstSeqIn(look.waiting, session), nil
 	}
 	if _, err := s.completedManifest(ctx, scope); err != nil {

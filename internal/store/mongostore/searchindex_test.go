@@ -321,13 +321,13 @@ func TestWhatIsPendingIsReadAgainWhenTheIndexChangedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b, head := threeTurns(t)
 			mustPut(t, a, segmentOf(head, "x", 1))
-			ctx := store.OneRequest(t.Context())
-			if _, err := a.SessionWork(ctx, head.Ref); err != nil { // its look at the index is what the search begins with
-				t.Fatal(err)
-			}
+			request := store.OneRequest(t.Context())
+			countIn(request, t, a) // from here on the store knows a revision
 			change(t, b, head)
-			if diff := cmp.Diff(count(t, b), countIn(ctx, t, a)); diff != "" {
-				t.Errorf("what the request found of the index (-want +got):\n%s", diff)
+			for name, ctx := range map[string]context.Context{"alone": t.Context(), "searched again in a request": request} {
+				if diff := cmp.Diff(count(t, b), countIn(ctx, t, a)); diff != "" {
+					t.Errorf("%s: what was found of the index (-want +got):\n%s", name, diff)
+				}
 			}
 		})
 	}
@@ -339,17 +339,48 @@ type commands struct{ atomic.Int64 }
 func (c *commands) IdleBegins() { c.Add(1) }
 func (c *commands) IdleEnds()   {}
 
-func TestARequestThatReadTheSessionsWorkSearchesAfterOneCommandMore(t *testing.T) {
+// TestCommandsOfTheReadsOfAContext holds how many commands the reads of a warm context send: how many of them wait for each other
+// is held by package service.
+func TestCommandsOfTheReadsOfAContext(t *testing.T) {
 	a, _, head := threeTurns(t)
-	mustPut(t, a, segmentOf(head, "x", 1, 2, 3))
+	mustPut(t, a, segmentOf(head, "x", 1, 2))
+	count(t, a) // from here on the store knows a revision
+	search := store.SearchIndexQuery{User: alice, SessionID: head.Ref.SessionID, MaxUnindexed: 9}
+	tail := store.MessageQuery{Ref: head.Ref, Before: head.LastSeq + 1, NewestFirst: true, Limit: 9}
+	covered := tail
+	covered.After = 1
 	request := store.OneRequest(t.Context())
-	work, err := a.SessionWork(request, head.Ref)
-	if err != nil || work.UnindexedFrom != 0 {
-		t.Fatalf("unindexed from %d, error %v", work.UnindexedFrom, err)
-	}
-	sent := &commands{}
-	if got := countIn(backendlatency.Notify(request, sent), t, a); got.Indexed != 3 || sent.Load() != 1 {
-		t.Errorf("%d messages by %d commands, want 3 by one, which looks whether the index has stayed", got.Indexed, sent.Load())
+	for _, read := range []struct {
+		name     string
+		commands int64
+		do       func(context.Context) error
+	}{
+		{"the user and the session", 2, func(ctx context.Context) error { _, _, err := a.SessionHead(ctx, head.Ref); return err }},
+		{"two cursors; the jobs; pending turns, then the manifest", 5, func(ctx context.Context) error {
+			_, err := a.SessionWork(ctx, head.Ref)
+			return err
+		}},
+		{"sessions and turns of those that are pending, read with the work", 2, func(ctx context.Context) error {
+			_, err := a.SearchIndex(ctx, search)
+			return err
+		}},
+		{"the turns to the session's end", 1, func(ctx context.Context) error { _, err := a.Messages(ctx, tail); return err }},
+		{"those after a summary", 1, func(ctx context.Context) error { _, err := a.Messages(ctx, covered); return err }},
+		{"the summaries of a session", 1, func(ctx context.Context) error { _, err := a.TopNodes(ctx, head.Ref, 9); return err }},
+		{"facts that have not changed", 0, func(ctx context.Context) error { _, err := a.FactsSince(ctx, alice, 0); return err }},
+		{"where contexts start; hidden messages", 2, func(ctx context.Context) error { _, err := a.Hidden(ctx, alice); return err }},
+		{"turns; their sessions", 2, func(ctx context.Context) error {
+			_, err := a.MessagesAt(ctx, store.PlacesQuery{User: alice, Places: []memory.Place{{Session: head.Key, Seq: 1}}})
+			return err
+		}},
+	} {
+		sent := &commands{}
+		if err := read.do(backendlatency.Notify(request, sent)); err != nil {
+			t.Fatal(err)
+		}
+		if sent.Load() != read.commands {
+			t.Errorf("%s: %d commands, want %d", read.name, sent.Load(), read.commands)
+		}
 	}
 }
 

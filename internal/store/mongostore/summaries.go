@@ -281,7 +281,7 @@ func (s *summaryStore) putNode(ctx context.Context, w store.NodeWrite) error {
 		return err
 	}
 	err := s.journal.finishJob(ctx, w.Scope, w.JobID, func(job memory.Job) memory.Job {
-		return store.FinishedJob(job, memory.JobApplied, w.Usage, w.Time)
+		return store.FinishedJob(job, memory.JobApplied, w.Time)
 	})
 	return s.takeBack(ctx, w.Scope, w, err)
 }

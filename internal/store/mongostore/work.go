@@ -24,6 +24,48 @@ func orNever(t time.Time) int64 {
 	return micros(t)
 }
 
+// SessionHead implements store.Work. Where an earlier call found the user's scope, the session is read by that beside the user: a
+// user who is found in the same scope then lived in it when the session was read.
+func (s *workStore) SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error) {
+	if scope, known := s.scopes.GetIfPresent(ref.UserRef); known && store.InRequest(ctx) {
+		if err := s.readBesideUser(ctx, scope, ref); err != nil {
+			return memory.Session{}, memory.User{}, err
+		}
+	}
+	user, session, err := s.session(ctx, ref)
+	if err != nil {
+		return memory.Session{}, memory.User{}, err
+	}
+	s.scopes.Set(ref.UserRef, user.Scope)
+	return session.session(), user.user(), nil
+}
+
+// readBesideUser reads a user and a session of the scope, for the request to remember those that belong together. What is not found is
+// left to who reads them one after the other.
+func (s *workStore) readBesideUser(ctx context.Context, scope memory.ScopeKey, ref memory.SessionRef) error {
+	var user userDoc
+	var session sessionDoc
+	both, reading := safegroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		user, err = s.scope(reading, ref.UserRef)
+		return err
+	})
+	both.Go(func() error {
+		err := s.conversations.FindOne(reading, eq("scope", scope, "session_id", ref.SessionID)).Decode(&session)
+		if errors.Is(err, mongo.ErrNoDocuments) {
+			return nil
+		}
+		return s.failed("find session", err)
+	})
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	if user.Scope == scope && session.Key != "" {
+		store.Remember(ctx, ref, session)
+	}
+	return nil
+}
+
 // SessionWork implements store.Work. What it returns may be outdated in one way only. The head is read first, so that
 // DeferSession refuses a caller that read an older one; the cursors are read before the jobs, so that every range that a
 // cursor has passed has its job.
@@ -239,13 +281,15 @@ type jobCount struct {
 		State memory.JobState `bson:"state"`
 	} `bson:"_id"`
 	N      int64 `bson:"n"`
+	Span   int64 `bson:"span"` // the sum of to - from
 	Oldest int64 `bson:"oldest"`
 }
 
 func (s *workStore) countJobs(ctx context.Context) ([]store.KindStats, error) {
 	cursor, err := s.jobs.Aggregate(ctx, bson.A{
 		eq("$match", eq("live", true)),
-		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1), "oldest", eq("$min", "$create_time"))),
+		eq("$group", eq("_id", eq("kind", "$kind", "state", "$state"), "n", eq("$sum", 1),
+			"span", eq("$sum", eq("$subtract", bson.A{"$to", "$from"})), "oldest", eq("$min", "$create_time"))),
 	})
 	if err != nil {
 		return nil, s.failed("count jobs", err)
@@ -270,6 +314,9 @@ func kindStats(counts []jobCount) (kinds []store.KindStats) {
 		k := &kinds[len(kinds)-1]
 		if c.ID.State == memory.JobParked {
 			k.Parked = c.N
+			if k.Kind.IsOfMessages() {
+				k.ParkedMessages = c.Span + c.N
+			}
 			continue
 		}
 		k.Open += c.N

@@ -212,9 +212,9 @@ func (s *journal) FinishJob(ctx context.Context, p store.JobFinish) (memory.Job,
 }
 
 // applied makes the job final in the write that stores its effect.
-func applied(c *conn, job storedJob, usage memory.ModelUsage, now time.Time) error {
+func applied(c *conn, job storedJob, now time.Time) error {
 	_, err := moveStored(c, job, func(job memory.Job) (memory.Job, error) {
-		return store.FinishedJob(job, memory.JobApplied, usage, now), nil
+		return store.FinishedJob(job, memory.JobApplied, now), nil
 	})
 	return err
 }

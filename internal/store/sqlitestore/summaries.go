@@ -308,7 +308,7 @@ func putNode(c *conn, w store.NodeWrite) error {
 	if err := cover(c, at, w); err != nil {
 		return err
 	}
-	return applied(c, job, w.Usage, w.Time)
+	return applied(c, job, w.Time)
 }
 
 // nodeSession finds the session that the node is of; 0 for a week or month.

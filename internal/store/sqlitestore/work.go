@@ -34,6 +34,21 @@ func nextKey(c *conn, table string, uid int64) (key int64, err error) {
 	return key, err
 }
 
+// SessionHead implements store.Work.
+func (s *workStore) SessionHead(ctx context.Context, ref memory.SessionRef) (session memory.Session, user memory.User, err error) {
+	err = s.read(ctx, "read session", func(c *conn) (err error) {
+		if session, _, err = readSession(c, ref); err != nil {
+			return err
+		}
+		user, _, err = readUserHead(c, ref.UserRef)
+		return err
+	})
+	if err != nil {
+		return memory.Session{}, memory.User{}, err
+	}
+	return session, user, nil
+}
+
 // SessionWork implements store.Work.
 func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	var work store.SessionWork
@@ -199,6 +214,9 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 		if stats.Quarantined, err = countQuarantined(c); err != nil {
 			return err
 		}
+		if err = countParkedMessages(c, stats.Kinds); err != nil {
+			return err
+		}
 		_, err = c.first(`SELECT s.look_at FROM sessions s CROSS JOIN users u ON u.uid = s.uid
 			WHERE s.look_at IS NOT NULL ORDER BY s.look_at LIMIT 1`, func(r row) error {
 			stats.OldestTurn = r.time(0)
@@ -232,6 +250,23 @@ func countJobs(c *conn) (kinds []store.KindStats, err error) {
 		return nil
 	})
 	return kinds, err
+}
+
+// countParkedMessages adds what the parked jobs are about. It reads their rows, which are few where somebody looks after them.
+func countParkedMessages(c *conn, kinds []store.KindStats) error {
+	for i, k := range kinds {
+		if k.Parked == 0 || !k.Kind.IsOfMessages() {
+			continue
+		}
+		_, err := c.first(`SELECT sum(to_no - from_no + 1) FROM slots WHERE kind = ? AND state = 3`, func(r row) error {
+			kinds[i].ParkedMessages = r.int(0)
+			return nil
+		}, int(k.Kind))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func countQuarantined(c *conn) (map[string]int64, error) {

@@ -480,7 +480,7 @@ func testApply(t *testing.T, s store.PrimaryStore) {
 	learn(t, s, alice, fact("old"), fact("bad"))
 	job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 2)), "operations")
 	w := write(t, s, alice, func(w *store.FactWrite) {
-		w.JobID, w.Usage, w.Time = job.ID(), oneCall, minute(3)
+		w.JobID, w.Time = job.ID(), minute(3)
 		w.Changes = []store.FactChange{
 			changed(mustFact(t, s, alice, "old"), memory.CauseSuperseded, func(f *memory.Fact) { f.ValidTo = minute(1) }), learnt(fact("new")),
 		}
@@ -497,7 +497,7 @@ func testApply(t *testing.T, s store.PrimaryStore) {
 	)
 	wantEqual(t, quarantined(t, s, store.QuarantineQuery{User: alice, Limit: 9}), w.Quarantined)
 	job.State, job.Answer, job.Owner, job.UpdateTime = memory.JobApplied, nil, "", minute(3)
-	job.LeaseUntil, job.Usage = job.NotBefore, oneCall.Plus(oneCall)
+	job.LeaseUntil = job.NotBefore
 	wantEqual(t, mustJob(t, s, job), job)
 }
 

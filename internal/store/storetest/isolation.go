@@ -218,6 +218,8 @@ func hearGrown(t *testing.T, s store.PrimaryStore, u memory.UserRef, hear func(a
 	hear(s.FactsToEmbed(ctx, store.EmbedQuery{Version: 1, User: &u, Limit: 1000}))
 	wantEqual(t, len(vectors(t, s, u, 1, 0)), 1)
 	hear(s.SessionWork(ctx, ref))
+	session, user, err := s.SessionHead(ctx, ref)
+	hear([]any{session, user}, err)
 	hear(s.TopNodes(ctx, ref, 99))
 	hear(s.RecentSessions(ctx, store.RecentQuery{User: u, Limit: 1000}))
 	hear(s.LeavesBetween(ctx, store.LeafQuery{User: u}))

@@ -425,13 +425,13 @@ func testSplitRefused(t *testing.T, open Open[store.PrimaryStore]) {
 func testFinish(t *testing.T, open Open[store.PrimaryStore]) {
 	s := journalled(t, open)
 	job := mustAnswer(t, s, mustOpen(t, s, opening(t, s, inS, memory.JobExtract, 1, 4)), "nothing")
-	p := store.JobFinish{JobRef: refOf(job), State: memory.JobSkipped, Reason: "by a person", Usage: oneCall, Time: minute(3)}
+	p := store.JobFinish{JobRef: refOf(job), State: memory.JobSkipped, Reason: "by a person", Time: minute(3)}
 	got, err := s.FinishJob(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	job.State, job.Reason, job.Answer, job.Owner, job.LeaseUntil = memory.JobSkipped, "by a person", nil, "", time.Time{}
-	job.Usage, job.UpdateTime = oneCall.Plus(oneCall), minute(3)
+	job.UpdateTime = minute(3)
 	wantEqual(t, got, job)
 	p.State, p.Reason = memory.JobApplied, "again"
 	if got, err = s.FinishJob(t.Context(), p); err != nil {

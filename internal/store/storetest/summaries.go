@@ -70,7 +70,7 @@ func testSummaries(t *testing.T, open Open[store.PrimaryStore]) {
 		s := journalled(t, open)
 		w := leaf(t, s, inS, 1, 4)
 		done := jobOf(t, s, w)
-		w.Node.Text, w.LookAt, w.Usage = "other words", minute(1), oneCall
+		w.Node.Text, w.LookAt = "other words", minute(1)
 		mustPut(t, s, w)
 		wantEqual(t, top(t, s, inS, 9)[0].Text, "words of 1-4")
 		wantEqual(t, jobOf(t, s, w), done)
@@ -383,14 +383,13 @@ func testPeriods(t *testing.T, s store.PrimaryStore) {
 
 func testPutNode(t *testing.T, s store.PrimaryStore) {
 	w := nodeWrite(t, s, inS, 0, 1, 4)
-	w.Usage = oneCall
 	w.Node.Cumulative, w.Node.Previous, w.Node.Appended = true, "the one before", 2
 	w.Node.Tokens, w.Node.Language, w.Node.Model = memory.TokenCounts{O200K: 7, CL100K: 8}, "ko", "m"
 	job := mustAnswer(t, s, jobOf(t, s, w), "an answer")
 	mustPut(t, s, w)
 	wantEqual(t, top(t, s, inS, 9), []memory.SummaryNode{w.Node})
 	job.State, job.Answer, job.Owner, job.LeaseUntil = memory.JobApplied, nil, "", time.Time{}
-	job.Usage, job.UpdateTime = oneCall.Plus(oneCall), minute(3)
+	job.UpdateTime = minute(3)
 	wantEqual(t, jobOf(t, s, w), job)
 }
 

@@ -15,12 +15,32 @@ func testWork(t *testing.T, open Open[store.PrimaryStore]) {
 			testSessionWork(t, open(t))
 		},
 	)
-	t.Run("SessionWork of an unknown user or session is an error", func(t *testing.T) {
+	t.Run("SessionHead must return the session, and its user without State", func(t *testing.T) {
+		s, ref := open(t), alice.Session("s")
+		appendAt(t, s, ref, noon)
+		appendAt(t, s, bob.Session("s"), minute(1))
+		if _, err := s.UpdateUser(t.Context(), store.UserUpdate{Ref: alice, StatePatch: []byte(`{"plan":"pro"}`), Time: noon}); err != nil {
+			t.Fatal(err)
+		}
+		want := mustUser(t, s, alice)
+		want.State = nil
+		session, user, err := s.SessionHead(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEqual(t, session, mustSession(t, s, ref))
+		wantEqual(t, user, want)
+	})
+	t.Run("SessionWork or SessionHead of an unknown user or session is an error", func(t *testing.T) {
 		s := open(t)
 		_, err := s.SessionWork(t.Context(), alice.Session("s"))
 		wantReason(t, err, memory.ReasonUserNotFound)
+		_, _, err = s.SessionHead(t.Context(), alice.Session("s"))
+		wantReason(t, err, memory.ReasonUserNotFound)
 		mustAppend(t, s, turn(alice.Session("s"), chat("a", 1)...))
 		_, err = s.SessionWork(t.Context(), alice.Session("none"))
+		wantReason(t, err, memory.ReasonSessionNotFound)
+		_, _, err = s.SessionHead(t.Context(), alice.Session("none"))
 		wantReason(t, err, memory.ReasonSessionNotFound)
 	})
 	t.Run(
@@ -317,8 +337,8 @@ func testWorkStats(t *testing.T, s store.PrimaryStore) {
 	}
 	wantEqual(t, got, store.WorkStats{
 		Kinds: []store.KindStats{
-			{Kind: memory.JobExtract, Open: 2, Parked: 2, Oldest: noon},
-			{Kind: memory.JobLeaf, Parked: 2},
+			{Kind: memory.JobExtract, Open: 2, Parked: 2, ParkedMessages: 2, Oldest: noon},
+			{Kind: memory.JobLeaf, Parked: 2, ParkedMessages: 6},
 		},
 		Quarantined: map[string]int64{"malformed": 2, "quote_not_found": 2}, OldestTurn: noon,
 	})

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package cli
+package diskspace
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes is the space that this user may still write in a directory's file system.
-func freeBytes(dir string) (uint64, error) {
+// Free is the space that this user may still write in a directory's file system.
+func Free(dir string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("ask for free space in %s: %w", dir, err)

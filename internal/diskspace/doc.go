@@ -1,0 +1,2 @@
+// Package diskspace asks the system how much room a disk has.
+package diskspace
