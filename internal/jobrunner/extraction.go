@@ -156,20 +156,20 @@ func (x extraction) apply(ctx context.Context, job memory.Job, input extract.Inp
 		input = asShown(input, document.Unshown)
 	}
 	var out applying
-	err = x.writeFacts(ctx, job.User, func(state extract.State) (store.FactWrite, error) {
-		now, err := x.consent(ctx, job)
+	err = x.writeFacts(ctx, job.User, func(state extract.State, now time.Time) (store.FactWrite, error) {
+		allowed, err := x.consent(ctx, job)
 		if err != nil {
 			return store.FactWrite{}, err
 		}
 		input.Known = knownFacts(state.Facts, document.Known)
 		task := extract.NewTask(input)
 		proposals, refused := extract.Verify(task, ops)
-		proposals, refused, out.dropped = now.keep(task, proposals, refused)
-		d := extract.Decide(state, proposals, extract.Source{JobID: job.ID(), Model: document.Answer.Model, Now: x.run.now})
+		proposals, refused, out.dropped = allowed.keep(task, proposals, refused)
+		d := extract.Decide(state, proposals, extract.Source{JobID: job.ID(), Model: document.Answer.Model, Now: now})
 		out.rejected, out.changed = append(refused, d.Rejected...), len(d.Changes) > 0
 		return store.FactWrite{
 			User: job.User, Scope: job.Scope, JobID: job.ID(), Changes: factChanges(d.Changes), Reason: out.reason(),
-			Quarantined: quarantined(job, document.Answer.Model, out.rejected, x.run.now), Time: x.run.now,
+			Quarantined: quarantined(job, document.Answer.Model, out.rejected, now), Time: now,
 		}, nil
 	})
 	if err != nil {
@@ -207,8 +207,11 @@ func factChanges(changes []extract.Change) []store.FactChange {
 // maxApplyTries is how often a decision about facts is made again because others wrote in between.
 const maxApplyTries = 20
 
-// writeFacts decides against the user's facts and writes, again as long as others write in between.
-func (x extraction) writeFacts(ctx context.Context, user memory.UserRef, decide func(extract.State) (store.FactWrite, error)) error {
+// writeFacts decides against the user's facts and writes, again as long as others write in between. The time of a decision is one after
+// the facts were read: of two writes, that which knows of the other is the later one by their times too.
+func (x extraction) writeFacts(
+	ctx context.Context, user memory.UserRef, decide func(state extract.State, now time.Time) (store.FactWrite, error),
+) error {
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
@@ -218,7 +221,7 @@ func (x extraction) writeFacts(ctx context.Context, user memory.UserRef, decide 
 		if stateErr != nil {
 			return fmt.Errorf("read facts: %w", stateErr)
 		}
-		w, err := decide(state)
+		w, err := decide(state, x.journal.now())
 		if err != nil {
 			return err
 		}
@@ -282,12 +285,13 @@ func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input 
 	x.journal.o.Meter.Quarantined(extract.RejectMalformed)
 	row := memory.Quarantined{
 		ID: memory.EffectID(job.ID(), quarantineBase), SessionID: job.SessionID, JobID: job.ID(),
-		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model, Time: x.run.now,
+		Reason: string(extract.RejectMalformed), Operation: quote(answer.Text), Model: answer.Model,
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := x.writeFacts(ctx, job.User, func(extract.State) (store.FactWrite, error) {
-		w := store.FactWrite{User: job.User, Scope: job.Scope, Time: x.run.now}
-		now, err := x.consent(ctx, job)
+	err := x.writeFacts(ctx, job.User, func(_ extract.State, now time.Time) (store.FactWrite, error) {
+		row.Time = now
+		w := store.FactWrite{User: job.User, Scope: job.Scope, Time: now}
+		allowed, err := x.consent(ctx, job)
 		if err != nil {
 			return w, err
 		}
@@ -296,7 +300,7 @@ func (x extraction) quarantineAnswer(ctx context.Context, job memory.Job, input 
 			return w, fmt.Errorf("read whether the job gave its range to another: %w", err)
 		}
 		// Where a message was erased since, its words are in the answer. An erasure that comes after this raises the fact revision.
-		if !is.State.IsFinal() && !now.forbids(extract.NewTask(input)) {
+		if !is.State.IsFinal() && !allowed.forbids(extract.NewTask(input)) {
 			w.Quarantined = []memory.Quarantined{row}
 		}
 		return w, nil

@@ -54,6 +54,29 @@ func TestExtraction(t *testing.T) {
 			t.Errorf("known %d, learn: %s", len(last.Known), diff)
 		}
 	})
+	inBubble(t, "a fact is as old as its write, however long its model took", func(t *testing.T, r *rig) {
+		r.learner.script = func(_ context.Context, _ int, task extract.Task) (llm.Answer, error) {
+			if strings.Contains(task.Lines[0].Text, "Lisbon") {
+				time.Sleep(time.Minute)
+			}
+			return learn(task), nil
+		}
+		r.start()
+		r.chat(ref, "I live in Lisbon.")
+		pass(time.Second)
+		r.chat(ada.Session("t"), "I live in Porto.")
+		pass(2 * time.Minute)
+		written := map[string]time.Time{}
+		for _, f := range r.facts(ada) {
+			written[f.Text] = f.CreateTime
+		}
+		if diff := cmp.Diff([]string{"(lives in Lisbon)", "lives in Porto"}, texts(r.facts(ada))); diff != "" {
+			t.Error(diff)
+		}
+		if after := written["lives in Lisbon"].Sub(written["lives in Porto"]); after < 50*time.Second {
+			t.Errorf("the fact that was written a minute after the other was created %s after it", after)
+		}
+	})
 	inBubble(t, "messages without a reply are learnt from when the session is idle", func(t *testing.T, r *rig) {
 		r.start()
 		r.say(ref, memory.RoleUser, "I like figs.")
