@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/stratamem/strata/internal/assembly/render"
@@ -100,6 +101,7 @@ func (r *recollection) addCandidates(found []Recalled) (news bool) {
 	if r.places == nil {
 		r.places = make(map[memory.Place]bool, len(found))
 	}
+	r.candidates = slices.Grow(r.candidates, len(found))
 	for i := range found {
 		place := found[i].Place
 		again := r.places[place]

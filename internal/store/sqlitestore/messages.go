@@ -225,7 +225,7 @@ func readRun(c *conn, sid int64, q store.MessageQuery) (run []memory.Message, by
 	if from > to {
 		return nil, 0, nil
 	}
-	run = make([]memory.Message, 0, min(q.Limit, 256))
+	run = make([]memory.Message, 0, min(int64(q.Limit), to-from+1, 256))
 	var tokens int64
 	visible := 0
 	err = c.query(runQuery(q), func(r row) error {
