@@ -53,7 +53,8 @@ const (
 	ErrorReason_ERROR_REASON_ETAG_MISMATCH ErrorReason = 12
 	// ABORTED with RetryInfo: too many writers at once; retry with the same request_id.
 	ErrorReason_ERROR_REASON_CONTENTION ErrorReason = 13
-	// UNAVAILABLE with RetryInfo: the store cannot be reached or cannot write; nothing was written.
+	// UNAVAILABLE with RetryInfo: the store cannot be reached or cannot write; nothing was written. Where the metadata's cause is
+	// store_behind, the store failed calls, a few at once may ask it until it manages again, and this call was refused before it did.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 14
 	// RESOURCE_EXHAUSTED: the disk is full; nothing was written.
 	ErrorReason_ERROR_REASON_STORE_FULL ErrorReason = 15

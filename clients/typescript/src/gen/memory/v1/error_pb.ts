@@ -111,7 +111,8 @@ export enum ErrorReason {
   CONTENTION = 13,
 
   /**
-   * UNAVAILABLE with RetryInfo: the store cannot be reached or cannot write; nothing was written.
+   * UNAVAILABLE with RetryInfo: the store cannot be reached or cannot write; nothing was written. Where the metadata's cause is
+   * store_behind, the store failed calls, a few at once may ask it until it manages again, and this call was refused before it did.
    *
    * @generated from enum value: ERROR_REASON_STORE_UNAVAILABLE = 14;
    */
