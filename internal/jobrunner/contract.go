@@ -53,7 +53,7 @@ type WorkOf func(profile string) contextprofile.Work
 
 // Meter counts what became of work. It must not block.
 type Meter interface {
-	JobDone(kind memory.JobKind, outcome string) // applied, parked, split, retried, skipped or empty (no model was asked)
+	JobDone(kind memory.JobKind, outcome string) // one of the outcomes in failure.go
 	Quarantined(reason extract.RejectReason)
 	Refused(reason summary.RefusalReason)
 	Appended(anchors int)

@@ -47,7 +47,7 @@ func newCallMetrics(f promauto.Factory) callMetrics {
 		),
 		callsRefused: counters(
 			f, "strata_calls_refused_total",
-			"Large calls that were refused and connections that were closed, by the cause.",
+			"Calls that were refused and connections that were closed, by the cause.",
 			"cause",
 		),
 		credentials:   counters(f, "strata_credentials_refused_total", "Calls without a credential that is good, by the cause.", "cause"),
@@ -145,7 +145,7 @@ func newWorkMetrics(f promauto.Factory) workMetrics {
 				Name: "strata_summary_anchors_appended_total",
 				Help: "Names, numbers, dates and decisions that summaries had lost and code appended.",
 			}),
-		expired: counters(f, "strata_expired_total", "Sessions, messages and facts that were erased because they were due, by rule.", "rule"),
+		expired: counters(f, "strata_expired_total", "Sessions, messages, facts and entries of the audit that were erased because they were due, by rule.", "rule"),
 		erased:  counters(f, "strata_erased_rows_total", "Rows that erasures deleted, by store: primary or a view.", "store"),
 		erasureFailed: f.NewCounter(
 			prometheus.CounterOpts{Name: "strata_erasure_failures_total", Help: "Sweeps of an erasure that failed and are tried again."}),
