@@ -232,12 +232,12 @@ func (tenantsEraseCmd) Help() string {
 
 // Run erases the tenant.
 func (c *tenantsEraseCmd) Run(r *run) error {
-	erase := func(validateOnly bool) (*memoryv1.EraseTenantResponse, error) {
-		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: c.Wait}.wait()}
+	erase := func(validateOnly bool, wait time.Duration) (*memoryv1.EraseTenantResponse, error) {
+		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: wait}.wait()}
 		return ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.EraseTenant, req)
 	}
 	if c.DryRun || !c.Yes {
-		would, err := erase(true)
+		would, err := erase(true, 0)
 		if err != nil {
 			return err
 		}
@@ -255,9 +255,15 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 			return err
 		}
 	}
-	reply, err := erase(false)
+	until := r.env.Now().Add(c.Wait)
+	reply, err := erase(false, c.Wait)
 	if err != nil {
 		return err
+	}
+	for left := until.Sub(r.env.Now()); left > 0 && reply.GetTenant().GetErasure().GetDoneTime() == nil; left = until.Sub(r.env.Now()) {
+		if reply, err = erase(false, left); err != nil { // a repeat waits on
+			return err
+		}
 	}
 	return r.show(reply.GetTenant(), views{
 		table: func(w io.Writer) { r.printTenantErasure(w, reply.GetTenant()) },
