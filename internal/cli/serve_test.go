@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,4 +50,15 @@ func TestAfterPause(t *testing.T) {
 			time.Sleep(time.Hour)
 		})
 	})
+}
+
+func TestAServerWhosePortIsTakenNamesTheSetting(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	taken, data := l.Addr().String(), filepath.Join(t.TempDir(), "strata.db")
+	mustFail(t, "set listen to another address", Env{}, "serve", "--listen", taken, "--metrics-listen", "", "--data", data)
+	mustFail(t, "set metrics-listen to another address", Env{}, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", taken, "--data", data)
 }
