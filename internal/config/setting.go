@@ -113,7 +113,7 @@ func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 	if v.Kind() == reflect.Slice {
 		return setList(v, strings.Split(text, ","))
 	}
-	return setScalar(v, text)
+	return setScalar(v, text, tag.Get("default"))
 }
 
 // setList gives a list the values that texts name, without the empty ones. It takes over all of them, or none and says
@@ -173,7 +173,8 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(n) * day, nil
 }
 
-func setScalar(v reflect.Value, text string) error {
+// setScalar gives a field the value that the text names; example is one that it takes, "" where none is known.
+func setScalar(v reflect.Value, text, example string) error {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
@@ -186,17 +187,24 @@ func setScalar(v reflect.Value, text string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			return fmt.Errorf("%q is not a whole number%s", text, suchAs(example))
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a number", text)
+			return fmt.Errorf("%q is not a number%s", text, suchAs(example))
 		}
 		v.SetFloat(n)
 	default:
 		return fmt.Errorf("a %s cannot be written as text", v.Type())
 	}
 	return nil
+}
+
+func suchAs(example string) string {
+	if example == "" {
+		return ""
+	}
+	return ": write one such as " + example
 }
