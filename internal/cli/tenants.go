@@ -148,7 +148,24 @@ func (c *tenantsSetCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	if err := c.warn(r, reply.GetUsage()); err != nil {
+		return err
+	}
 	return r.showLimits(reply)
+}
+
+// warn says that the tenant has nothing yet: its name may be misspelt.
+func (c *tenantsSetCmd) warn(r *run, used *memoryv1.TenantUsage) error {
+	if used.GetMessages() > 0 {
+		return nil
+	}
+	req := &memoryv1.ListKeysRequest{Tenant: c.Tenant, PageSize: 1}
+	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.ListKeys, req)
+	if err == nil && len(reply.GetKeys()) == 0 {
+		fmt.Fprintf(r.env.Stderr, "tenant %s has no key and no message yet: what was set is stored, and holds once it has; "+
+			"strata tenants list shows all\n", oneLine(c.Tenant))
+	}
+	return err
 }
 
 // request changes what flags name: each has the name of its field.
