@@ -106,7 +106,7 @@ func (l *loader) setEnv(s Setting, text string) {
 	v, tag := l.field(s)
 	origin := "env " + s.Env
 	if err := setText(v, text, tag); err != nil {
-		l.fault(s.Name, origin, "%v", err)
+		l.fault(s.Name, origin, "%v", withLimits(err, s.Name))
 		return
 	}
 	l.origins[s.Name] = origin

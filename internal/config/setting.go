@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -187,13 +188,13 @@ func setScalar(v reflect.Value, text, example string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number%s", text, suchAs(example))
+			return &numberError{fmt.Sprintf("%q is not a whole number%s", text, suchAs(example))}
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a number%s", text, suchAs(example))
+			return &numberError{fmt.Sprintf("%q is not a number%s", text, suchAs(example))}
 		}
 		v.SetFloat(n)
 	default:
@@ -207,4 +208,35 @@ func suchAs(example string) string {
 		return ""
 	}
 	return ": write one such as " + example
+}
+
+// numberError is the error of a text that should be a number.
+type numberError struct{ text string }
+
+func (e *numberError) Error() string { return e.text }
+
+// withLimits adds to the error of a text that is no number the limits of its setting.
+func withLimits(err error, key string) error {
+	if _, ok := errors.AsType[*numberError](err); !ok {
+		return err
+	}
+	if limits := limitsOf(key); limits != "" {
+		return fmt.Errorf("%w, %s", err, limits)
+	}
+	return err
+}
+
+// limitsOf returns the limits of a setting, such as "from 1 to 256": those by which -1 is refused; "" where it is not.
+func limitsOf(key string) string {
+	file := strings.ReplaceAll(key, ".", ": {") + ": -1" + strings.Repeat("}", strings.Count(key, "."))
+	_, err := Load(Sources{File: "file", ReadFile: func(string) ([]byte, error) { return []byte(file), nil }})
+	if err == nil {
+		return ""
+	}
+	for fault := range strings.SplitSeq(err.Error(), "\n") {
+		if limits, ok := strings.CutPrefix(fault, key+" (file:1): -1 is out of its limits: set it "); ok {
+			return limits
+		}
+	}
+	return ""
 }
