@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,13 +41,13 @@ type unhurried struct {
 	memoryv1.UnimplementedUserServiceServer
 	memoryv1.UnimplementedWorkServiceServer
 	memoryv1.UnimplementedTenantServiceServer
-	calls int // that are left
+	calls atomic.Int64 // that are left
 }
 
 // job is the job as the next call returns it.
 func (s *unhurried) job() *memoryv1.Job {
 	j := &memoryv1.Job{UserId: "ada", JobId: "erase-1", State: memoryv1.JobState_JOB_STATE_OPEN, Erasure: &memoryv1.Erasure{}}
-	if s.calls--; s.calls == 0 {
+	if s.calls.Add(-1) == 0 {
 		j.State = memoryv1.JobState_JOB_STATE_APPLIED
 	}
 	return j
@@ -107,19 +108,21 @@ func TestACommandWaitsItsOwnTimeNotTheServersRequestTimeout(t *testing.T) {
 		"tenants erase": {"tenants erase acme --yes --wait 1h", "1970"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &unhurried{calls: 4}
+			server := &unhurried{}
+			server.calls.Store(4)
 			address := server.serveCalls(t)
 			got := must(t, Env{}, append(strings.Fields(c.args), "--server", address, "--timeout", "2m")...)
-			if server.calls != 0 || !strings.Contains(got, c.says) {
-				t.Errorf("%d of the calls are left; it prints\n%s", server.calls, got)
+			if left := server.calls.Load(); left != 0 || !strings.Contains(got, c.says) {
+				t.Errorf("%d of the calls are left; it prints\n%s", left, got)
 			}
 		})
 	}
 	t.Run("and not at all where it was given none", func(t *testing.T) {
-		server := &unhurried{calls: 4}
+		server := &unhurried{}
+		server.calls.Store(4)
 		got := must(t, Env{}, "users", "erase", "ada", "--yes", "--wait", "0", "--server", server.serveCalls(t), "--timeout", "2m")
-		if server.calls != 3 || !strings.Contains(got, "open") {
-			t.Errorf("%d of the calls are left; it prints\n%s", server.calls, got)
+		if left := server.calls.Load(); left != 3 || !strings.Contains(got, "open") {
+			t.Errorf("%d of the calls are left; it prints\n%s", left, got)
 		}
 	})
 }
