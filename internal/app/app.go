@@ -534,7 +534,7 @@ func (a *App) newFeeders(meter viewfeed.FeedMeter) {
 
 func (a *App) listen(ctx context.Context, recorder *telemetry.Recorder) (err error) {
 	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen); err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return fmt.Errorf("listen: %w; stop what listens there, or set listen to another address", err)
 	}
 	if a.cfg.MetricsListen == "" {
 		return nil

@@ -61,6 +61,10 @@ func (c *restoreCmd) Run(r *run) error {
 		return err
 	}
 	aside := ""
+	if _, err := os.Lstat(cfg.Data); err == nil && !c.Replace && !cfg.MongoDBURI.IsSet() {
+		return fmt.Errorf("restore %s: %s exists already: give --replace, which moves it away and keeps it, or name another file with --data",
+			c.From, absolute(cfg.Data))
+	}
 	if c.Replace {
 		if aside, err = besides(cfg.Data, r.env.Now().UTC().Format("20060102T150405Z")); err != nil {
 			return err

@@ -26,7 +26,7 @@ func TestABackupIsTakenWhileServedAndRestoredWithoutWhatWasErasedSince(t *testin
 		must(t, Env{}, "record", "ada", "s1", "after", "--server", server)
 		mustFail(t, "another server", Env{}, "restore", file, "--replace", "--data", cfg.Data)
 	})
-	mustFail(t, "exists already", Env{}, "restore", file, "--data", cfg.Data)
+	mustFail(t, "exists already: give --replace", Env{}, "restore", file, "--data", cfg.Data)
 	got := must(t, Env{}, "restore", file, "--replace", "--data", cfg.Data)
 	if !strings.Contains(got, "of 1 erasures in the ledger 1 were carried out again") || !strings.Contains(got, "the data file of before is "+dir) {
 		t.Errorf("it says %q", got)

@@ -129,7 +129,7 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 func (r *run) checkHealth(ctx context.Context, server *client.Client) finding {
 	reply, err := grpc_health_v1.NewHealthClient(server.Conn()).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
-		return failed("no answer from "+r.options.Server+": "+faultText(err), "start it with strata serve, or name another with --server")
+		return failed("no answer from "+r.options.Server+": "+faultText(err), connectHint(r.options.Server, faultText(err)))
 	}
 	if s := reply.GetStatus(); s != grpc_health_v1.HealthCheckResponse_SERVING {
 		return failed(r.options.Server+" says "+s.String(), "read the server's log: its store cannot be used, or it is stopping")

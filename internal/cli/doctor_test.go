@@ -161,3 +161,21 @@ func TestAContextShowsFactsAndSummariesWithTheirAuthors(t *testing.T) {
 		t.Errorf("a score is %s", got)
 	}
 }
+
+func TestTheDoctorSaysHowParkedJobsAreRetried(t *testing.T) {
+	one := []*memoryv1.Job{{UserId: "ada", JobId: "j1"}}
+	for name, c := range map[string]struct {
+		parked []*memoryv1.Job
+		more   bool
+		says   string
+	}{
+		"one":                {one, false, "strata jobs retry ada j1"},
+		"many":               {append(one, &memoryv1.Job{UserId: "bob", JobId: "j2"}), false, "strata jobs retry --all"},
+		"more than a page":   {one, true, "strata jobs retry --all"},
+		"a change of models": {[]*memoryv1.Job{{JobId: "j3", Kind: memoryv1.JobKind_JOB_KIND_REEMBED}}, false, "strata reembed"},
+	} {
+		if got := retryCommand(c.parked, c.more); !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", name, got, c.says)
+		}
+	}
+}

@@ -38,15 +38,20 @@ func checkJobs(ctx context.Context, server *client.Client) finding {
 		jobSpan(j),
 		oneLine(j.GetReason()),
 	)
-	fix := fmt.Sprintf(
-		"mend the reason, then strata jobs retry %s %s; strata jobs list --state parked shows all",
-		shellWord(j.GetUserId()),
-		j.GetJobId(),
-	)
-	if j.GetKind() == memoryv1.JobKind_JOB_KIND_REEMBED {
-		fix = "mend the reason, then run strata reembed again"
+	return warn(text, "mend the reason, then "+retryCommand(reply.GetJobs(), reply.GetNextPageToken() != ""))
+}
+
+// retryCommand returns how parked jobs are given a new try, the latest first; more says that there are others. What maintenance left is
+// begun again by its own command.
+func retryCommand(parked []*memoryv1.Job, more bool) string {
+	j := parked[0]
+	switch {
+	case j.GetKind() == memoryv1.JobKind_JOB_KIND_REEMBED:
+		return "run strata reembed again"
+	case len(parked) > 1 || more:
+		return "strata jobs retry --all; strata jobs list --state parked shows all"
 	}
-	return warn(text, fix)
+	return fmt.Sprintf("strata jobs retry %s %s", shellWord(j.GetUserId()), j.GetJobId())
 }
 
 // checkFailing looks for jobs that failed and are tried again: what they wait for is known before they are parked.

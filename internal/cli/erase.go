@@ -20,7 +20,7 @@ import (
 // erasureFlags are the flags of every command that erases.
 type erasureFlags struct {
 	RequestID string        `name:"request-id" placeholder:"ID" help:"Your id of this call: a repeat erases nothing and shows the receipt."`
-	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept; strata jobs show waits on."`
+	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept, whatever --timeout and the server's request-timeout are; strata jobs show waits on."`
 }
 
 // confirmFlags are the flags of commands that ask before they erase.
@@ -46,6 +46,7 @@ type erased interface {
 type erasing struct {
 	what string // in words
 	name string // what is typed to confirm
+	wait time.Duration
 	call func(validateOnly bool) (erased, error)
 }
 
@@ -72,11 +73,36 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 			return err
 		}
 	}
+	until := r.env.Now().Add(e.wait)
 	reply, err := e.call(false)
 	if err != nil {
 		return err
 	}
-	return r.showErasure(reply.GetJob())
+	job, err := r.waited(reply.GetJob(), until)
+	return errors.Join(err, r.showErasure(job))
+}
+
+// waited returns the job once it is done or parked, or as it is when the time is up: the server waits no longer in one call than its
+// request-timeout, so it is asked again. After an error the job is returned as it was last seen.
+func (r *run) waited(j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
+	for isUnderWay(j) {
+		left := until.Sub(r.env.Now())
+		if left <= 0 {
+			break
+		}
+		reply, err := ask(r, memoryv1.NewWorkServiceClient, memoryv1.WorkServiceClient.GetJob,
+			&memoryv1.GetJobRequest{UserId: j.GetUserId(), JobId: j.GetJobId(), Wait: durationpb.New(left)})
+		if err != nil {
+			return j, err
+		}
+		j = reply.GetJob()
+	}
+	return j, nil
+}
+
+// isUnderWay reports whether a job goes on by itself.
+func isUnderWay(j *memoryv1.Job) bool {
+	return j.GetState() == memoryv1.JobState_JOB_STATE_OPEN || j.GetState() == memoryv1.JobState_JOB_STATE_ANSWERED
 }
 
 func extentText(x *memoryv1.ErasureExtent) string {
@@ -198,7 +224,7 @@ func (usersEraseCmd) Help() string {
 // Run erases the user.
 func (c *usersEraseCmd) Run(r *run) error {
 	return r.erase(c.confirmFlags, erasing{
-		what: "user " + oneLine(c.User), name: c.User,
+		what: "user " + oneLine(c.User), name: c.User, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.EraseUser,
 			func(validateOnly bool) *memoryv1.EraseUserRequest {
 				return &memoryv1.EraseUserRequest{UserId: c.User, RequestId: c.RequestID, Wait: c.wait(), ValidateOnly: validateOnly}
@@ -219,7 +245,7 @@ func (c *sessionsDeleteCmd) Run(r *run) (err error) {
 		return err
 	}
 	return r.erase(c.confirmFlags, erasing{
-		what: "session " + oneLine(c.Session), name: c.Session,
+		what: "session " + oneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteSession,
 			func(validateOnly bool) *memoryv1.DeleteSessionRequest {
 				return &memoryv1.DeleteSessionRequest{
@@ -267,7 +293,7 @@ func (c *messagesDeleteCmd) Run(r *run) (err error) {
 		}
 	}
 	return r.erase(c.confirmFlags, erasing{
-		what: "messages of session " + oneLine(c.Session), name: c.Session,
+		what: "messages of session " + oneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteMessages, c.request),
 	})
 }
@@ -310,6 +336,7 @@ type messagesPopCmd struct {
 // Run takes the messages and prints them.
 func (c *messagesPopCmd) Run(r *run) error {
 	var reply *memoryv1.PopMessagesResponse
+	until := r.env.Now().Add(c.Wait)
 	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
 		reply, err = client.PopMessages(ctx, &memoryv1.PopMessagesRequest{
 			UserId: c.User, SessionId: c.Session, Count: c.Count, RequestId: c.RequestID, Wait: c.wait(), IncludeOriginal: c.Original,
@@ -319,7 +346,8 @@ func (c *messagesPopCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.show(reply, views{
+	reply.Job, err = r.waited(reply.GetJob(), until)
+	return errors.Join(err, r.show(reply, views{
 		table: func(w io.Writer) {
 			if reply.GetReplayed() {
 				fmt.Fprintln(r.env.Stderr, "a call with this request id took them before: they are erased")
@@ -333,7 +361,7 @@ func (c *messagesPopCmd) Run(r *run) error {
 				fmt.Fprintln(w, m.GetId())
 			}
 		},
-	})
+	}))
 }
 
 type messagesReplaceCmd struct {
@@ -366,6 +394,7 @@ func (c *messagesReplaceCmd) Run(r *run) error {
 		return usageError{err}
 	}
 	var reply *memoryv1.ReplaceMessagesResponse
+	until := r.env.Now().Add(c.Wait)
 	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
 		reply, err = client.ReplaceMessages(ctx, &memoryv1.ReplaceMessagesRequest{
 			UserId: c.User, SessionId: c.Session, Messages: messages, Etag: c.ETag, AfterSeq: c.After, Profile: c.Profile,
@@ -376,14 +405,15 @@ func (c *messagesReplaceCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.show(reply, views{
+	reply.Job, err = r.waited(reply.GetJob(), until)
+	return errors.Join(err, r.show(reply, views{
 		table: func(w io.Writer) { r.printReplaced(w, reply) },
 		quiet: func(w io.Writer) {
 			for _, id := range reply.GetMessageIds() {
 				fmt.Fprintln(w, id)
 			}
 		},
-	})
+	}))
 }
 
 func (r *run) printReplaced(w io.Writer, reply *memoryv1.ReplaceMessagesResponse) {
@@ -401,12 +431,13 @@ func (r *run) printReplaced(w io.Writer, reply *memoryv1.ReplaceMessagesResponse
 type jobsShowCmd struct {
 	User string        `arg:"" help:"The user; of an erasure the one that was erased."`
 	Job  string        `arg:"" help:"The job's id, or the beginning of it."`
-	Wait time.Duration `placeholder:"5s" help:"Wait so long at most until it is done."`
+	Wait time.Duration `placeholder:"5s" help:"Wait so long at most until it is done, whatever --timeout and the server's request-timeout are."`
 }
 
 // Run prints the job, of an erasure with its receipt.
 func (c *jobsShowCmd) Run(r *run) error {
 	var reply *memoryv1.GetJobResponse
+	until := r.env.Now().Add(c.Wait)
 	err := callOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
 		return withJob(ctx, client, c.User, c.Job, func(id string) (err error) {
 			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: erasureFlags{Wait: c.Wait}.wait()})
@@ -416,8 +447,9 @@ func (c *jobsShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if reply.GetJob().GetErasure() != nil {
-		return r.showErasure(reply.GetJob())
+	job, err := r.waited(reply.GetJob(), until)
+	if job.GetErasure() != nil {
+		return errors.Join(err, r.showErasure(job))
 	}
-	return r.showJob(reply.GetJob())
+	return errors.Join(err, r.showJob(job))
 }

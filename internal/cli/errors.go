@@ -37,7 +37,7 @@ func (r *run) explained(err error) error {
 	}
 	e := &rpcError{status: st}
 	if st.Code() == codes.Unavailable && len(st.Details()) == 0 {
-		e.hint = "no server answers at " + r.Server + ": start one with strata serve, or name another with --server"
+		e.hint = connectHint(r.Server, st.Message())
 	}
 	if st.Code() == codes.Unauthenticated {
 		e.hint = r.keyHint()
@@ -46,6 +46,21 @@ func (r *run) explained(err error) error {
 		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
 	}
 	return e
+}
+
+// connectHint is what to do where the connection to a server failed so.
+func connectHint(server, fault string) string {
+	switch {
+	case strings.Contains(fault, "not look like a TLS handshake"):
+		return server + " does not speak TLS: leave https:// out"
+	case strings.Contains(fault, "x509: certificate is valid for"), strings.Contains(fault, "SANs"):
+		return "name the server with --server by a name that is in its certificate"
+	case strings.Contains(fault, "failed to verify certificate"):
+		return "name the PEM file with the certificates that may sign the server's one with --ca"
+	case strings.Contains(fault, "reading server preface"):
+		return "what listens at " + server + " speaks TLS or is no Strata server: over TLS write --server https://" + server
+	}
+	return "no server answers at " + server + ": start one with strata serve, or name another with --server"
 }
 
 // keyHint is what to do where the server lets the caller in with none of its keys.

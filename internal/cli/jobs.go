@@ -276,7 +276,7 @@ type jobsWaitCmd struct {
 	Session string        `arg:"" help:"The session, or the beginning of its id."`
 	Of      []string      `enum:"indexed,extracted,summarised" placeholder:"WORK" help:"Which work: ${enum}; may be repeated. indexed and extracted when none is given: summaries wait for a trigger."`
 	Seq     int64         `help:"The message it must have come to; the last one when 0."`
-	For     time.Duration `default:"5s" help:"How long to wait, at most the server's request timeout."`
+	For     time.Duration `default:"5s" help:"How long to wait, whatever --timeout and the server's request-timeout are."`
 }
 
 // Run waits, prints how far the work has come, and fails when that is not far enough.
@@ -289,7 +289,7 @@ func (c *jobsWaitCmd) Run(r *run) error {
 	for _, name := range c.Of {
 		req.Of = append(req.Of, memoryv1.Watermark(memoryv1.Watermark_value["WATERMARK_"+strings.ToUpper(name)]))
 	}
-	reply, err := ask(r, memoryv1.NewWorkServiceClient, memoryv1.WorkServiceClient.WaitForWatermark, req)
+	reply, err := c.wait(r, req)
 	if err != nil {
 		return err
 	}
@@ -300,6 +300,20 @@ func (c *jobsWaitCmd) Run(r *run) error {
 		return errReported
 	}
 	return nil
+}
+
+// wait asks until the work has come as far as asked, a parked job keeps it from that, or the time is up: the server waits no longer in
+// one call than its request-timeout.
+func (c *jobsWaitCmd) wait(r *run, req *memoryv1.WaitForWatermarkRequest) (*memoryv1.WaitForWatermarkResponse, error) {
+	until := r.env.Now().Add(c.For)
+	for {
+		reply, err := ask(r, memoryv1.NewWorkServiceClient, memoryv1.WorkServiceClient.WaitForWatermark, req)
+		left := until.Sub(r.env.Now())
+		if err != nil || reply.GetReached() || reply.GetParkedJobId() != "" || left <= 0 {
+			return reply, err
+		}
+		req.Timeout = durationpb.New(left)
+	}
 }
 
 func (c *jobsWaitCmd) print(r *run, w io.Writer, reply *memoryv1.WaitForWatermarkResponse) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func Main(ctx context.Context, args []string, env Env) (code int) {
 	if err != nil {
 		return fail(env, err)
 	}
-	kctx, err := parser.Parse(args)
+	kctx, err := parser.Parse(helpLast(args))
 	if err != nil {
 		return fail(env, usageError{err})
 	}
@@ -99,6 +100,14 @@ func Main(ctx context.Context, args []string, env Env) (code int) {
 	return fail(env, r.serve())
 }
 
+// helpLast writes help with a command, which many programs have, as the command with --help.
+func helpLast(args []string) []string {
+	if len(args) == 0 || args[0] != "help" {
+		return args
+	}
+	return append(slices.Clone(args[1:]), "--help")
+}
+
 func newParser(cli *root, env Env) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("strata"), kong.Description(description),
@@ -106,6 +115,7 @@ func newParser(cli *root, env Env) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Resolvers(envResolver(env)),
 		kong.ValueFormatter(helpWithEnv),
+		kong.Vars{"version": env.versionLine()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 	)
 }

@@ -13,6 +13,7 @@ import (
 // root is the command line.
 type root struct {
 	options
+	ShowVersion kong.VersionFlag `name:"version" hidden:"" help:"Print the version, as strata version does."`
 
 	Serve      serveCmd      `cmd:"" help:"Run the server."`
 	Demo       demoCmd       `cmd:"" help:"Show in a few seconds, offline, what an agent gets."`

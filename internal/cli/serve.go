@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -156,14 +159,22 @@ func limitMemory(env Env, container memlimit.Provider, log *slog.Logger) {
 	}
 }
 
-// newLog makes the log on stderr.
+// newLog makes the log on stderr. Durations have their unit in both formats.
 func newLog(cfg config.Config, env Env) *slog.Logger {
 	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && env.StderrTerminal {
 		return slog.New(tint.NewTextHandler(env.Stderr, &tint.Options{
 			Level: cfg.Level(), TimeFormat: time.TimeOnly, NoColor: !env.color(env.StderrTerminal).on,
 		}))
 	}
-	return slog.New(slog.NewJSONHandler(env.Stderr, &slog.HandlerOptions{Level: cfg.Level()}))
+	return slog.New(slog.NewJSONHandler(env.Stderr, &slog.HandlerOptions{Level: cfg.Level(), ReplaceAttr: withUnit}))
+}
+
+// withUnit writes a duration as text, such as 62.7ms, where slog's JSON has bare nanoseconds.
+func withUnit(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // printBanner prints what runs where, what is on and off, and why.
@@ -196,11 +207,21 @@ func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	if token := a.FirstKey(); token != "" {
 		fmt.Fprintf(w, "\nthe first key, of an admin; its token is stored nowhere and shown once:\n%s\n", token)
 	}
-	server := a.Addr()
+	server := reachable(a.Addr())
 	if cfg.TLSCert != "" {
 		server = "https://" + server
 	}
 	fmt.Fprintf(w, "\ntry  strata record ada s1 \"I am vegan\" --server %s\nstop with Ctrl-C\n", server)
+}
+
+// reachable is an address at which this machine reaches a server that listens there: one that listens on all its addresses is localhost,
+// which a certificate can name.
+func reachable(listening string) string {
+	at, err := netip.ParseAddrPort(listening)
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listening
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
 // absolute is the full path of a file, for people who run the server from elsewhere.

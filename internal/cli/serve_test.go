@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"net"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stratamem/strata/internal/config"
 )
 
 func TestSchedulerThreads(t *testing.T) {
@@ -48,4 +54,37 @@ func TestAfterPause(t *testing.T) {
 			time.Sleep(time.Hour)
 		})
 	})
+}
+
+func TestAServerWhosePortIsTakenNamesTheSetting(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	taken, data := l.Addr().String(), filepath.Join(t.TempDir(), "strata.db")
+	mustFail(t, "set listen to another address", Env{}, "serve", "--listen", taken, "--metrics-listen", "", "--data", data)
+	mustFail(t, "set metrics-listen to another address", Env{}, "serve", "--listen", "127.0.0.1:0", "--metrics-listen", taken, "--data", data)
+}
+
+func TestTheAddressToTryIsOneThatACertificateCanName(t *testing.T) {
+	for listening, want := range map[string]string{
+		"[::]:8081": "localhost:8081", "0.0.0.0:8081": "localhost:8081", "127.0.0.1:1": "127.0.0.1:1", "[::1]:2": "[::1]:2", "10.0.0.7:3": "10.0.0.7:3",
+	} {
+		if got := reachable(listening); got != want {
+			t.Errorf("%s is reached at %s, want %s", listening, got, want)
+		}
+	}
+}
+
+func TestADurationHasItsUnitInBothFormatsOfTheLog(t *testing.T) {
+	for _, format := range []string{"json", "text"} {
+		var log bytes.Buffer
+		cfg := config.Default()
+		cfg.LogFormat = format
+		newLog(cfg, Env{Stderr: &log}).Info("call", "took", 62_700*time.Microsecond, "bytes", 62_700_000)
+		if !strings.Contains(log.String(), "62.7ms") || !strings.Contains(log.String(), "62700000") {
+			t.Errorf("%s: %s", format, log.String())
+		}
+	}
 }

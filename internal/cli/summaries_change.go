@@ -111,7 +111,7 @@ func (summariesDeleteCmd) Help() string {
 // Run erases the summary.
 func (c *summariesDeleteCmd) Run(r *run) error {
 	return r.erase(c.confirmFlags, erasing{
-		what: "the summary of " + c.Kind + " " + oneLine(c.Name), name: c.Name,
+		what: "the summary of " + c.Kind + " " + oneLine(c.Name), name: c.Name, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.DeleteSummary,
 			func(validateOnly bool) *memoryv1.DeleteSummaryRequest {
 				req := &memoryv1.DeleteSummaryRequest{

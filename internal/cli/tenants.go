@@ -148,7 +148,24 @@ func (c *tenantsSetCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	if err := c.warn(r, reply.GetUsage()); err != nil {
+		return err
+	}
 	return r.showLimits(reply)
+}
+
+// warn says that the tenant has nothing yet: its name may be misspelt.
+func (c *tenantsSetCmd) warn(r *run, used *memoryv1.TenantUsage) error {
+	if used.GetMessages() > 0 {
+		return nil
+	}
+	req := &memoryv1.ListKeysRequest{Tenant: c.Tenant, PageSize: 1}
+	reply, err := ask(r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.ListKeys, req)
+	if err == nil && len(reply.GetKeys()) == 0 {
+		fmt.Fprintf(r.env.Stderr, "tenant %s has no key and no message yet: what was set is stored, and holds once it has; "+
+			"strata tenants list shows all\n", oneLine(c.Tenant))
+	}
+	return err
 }
 
 // request changes what flags name: each has the name of its field.
@@ -232,12 +249,12 @@ func (tenantsEraseCmd) Help() string {
 
 // Run erases the tenant.
 func (c *tenantsEraseCmd) Run(r *run) error {
-	erase := func(validateOnly bool) (*memoryv1.EraseTenantResponse, error) {
-		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: c.Wait}.wait()}
+	erase := func(validateOnly bool, wait time.Duration) (*memoryv1.EraseTenantResponse, error) {
+		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: wait}.wait()}
 		return ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.EraseTenant, req)
 	}
 	if c.DryRun || !c.Yes {
-		would, err := erase(true)
+		would, err := erase(true, 0)
 		if err != nil {
 			return err
 		}
@@ -255,9 +272,15 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 			return err
 		}
 	}
-	reply, err := erase(false)
+	until := r.env.Now().Add(c.Wait)
+	reply, err := erase(false, c.Wait)
 	if err != nil {
 		return err
+	}
+	for left := until.Sub(r.env.Now()); left > 0 && reply.GetTenant().GetErasure().GetDoneTime() == nil; left = until.Sub(r.env.Now()) {
+		if reply, err = erase(false, left); err != nil { // a repeat waits on
+			return err
+		}
 	}
 	return r.show(reply.GetTenant(), views{
 		table: func(w io.Writer) { r.printTenantErasure(w, reply.GetTenant()) },

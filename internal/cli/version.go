@@ -19,19 +19,26 @@ func (e Env) version() string {
 	return info.Main.Version
 }
 
+// platform is what the program was built for.
+const platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// versionLine is the version with what it was built by and for.
+func (e Env) versionLine() string {
+	return fmt.Sprintf("strata %s (%s, %s)", e.version(), runtime.Version(), platform)
+}
+
 // versionCmd prints the version.
 type versionCmd struct{}
 
 // Run prints the version with what it was built by and for.
 func (c *versionCmd) Run(r *run) error {
-	platform := runtime.GOOS + "/" + runtime.GOARCH
 	switch r.Output {
 	case "json":
 		return r.showValue(map[string]string{"version": r.env.version(), "go": runtime.Version(), "platform": platform})
 	case "quiet":
 		fmt.Fprintln(r.env.Stdout, r.env.version())
 	default:
-		fmt.Fprintf(r.env.Stdout, "strata %s (%s, %s)\n", r.env.version(), runtime.Version(), platform)
+		fmt.Fprintln(r.env.Stdout, r.env.versionLine())
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a word that is no level", "", []string{"STRATA_LOG_LEVEL=loud"}, []string{"log-level (env STRATA_LOG_LEVEL)", "debug, info, warn, error"}},
 		{"a number that is no duration", "request-timeout: 10\n", nil, []string{"request-timeout (s.yaml:1)", "such as 10s"}},
 		{"a size that is none", "recall-cache: much\n", nil, []string{"such as 64MiB"}},
-		{"a deadline out of its limits", "request-timeout: 1ms\n", nil, []string{"from 100ms to 10m0s"}},
+		{"a deadline out of its limits", "request-timeout: 1ms\n", nil, []string{"from 100ms to 10m"}},
 		{"an open door", "listen: 0.0.0.0:8081\n", nil, []string{"listen (s.yaml:1)", "127.0.0.1:8081", "set insecure"}},
 		{"an open door without a host", "listen: :8081\n", nil, []string{"set insecure"}},
 		{"an address without a port", "listen: localhost\n", nil, []string{"such as 127.0.0.1:8081"}},
@@ -170,7 +170,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a fraction of an unknown window", "profiles: {a: {summaries: {trigger-fraction: 0.5}}}\n", nil, []string{"profiles.a.summaries.trigger-fraction (s.yaml:1)", "set profiles.a.summaries.window", "128000"}},
 		{"to keep all that a trigger fires at", "profiles: {a: {summaries: {keep-messages: 11}}}\n", nil, []string{"profiles.a.summaries.keep-messages", "not below trigger-messages, 11"}},
 		{"limits of facts, summaries and extraction, all at once", "profiles: {a: {facts: {max: 201, half-life: 1s}, summaries: {merge: 1, form: bush}, extraction: {max-messages: 0, learn: all}}}\n", nil, []string{
-			"profiles.a.facts.max", "profiles.a.facts.half-life", "from 1h0m0s", "profiles.a.summaries.merge", `"bush" is not one of tree, recursive`,
+			"profiles.a.facts.max", "profiles.a.facts.half-life", "from 1h to", "profiles.a.summaries.merge", `"bush" is not one of tree, recursive`,
 			"profiles.a.extraction.max-messages", `"all" is not one of user, user+assistant`,
 		}},
 		{"days that are no number", "profiles: {a: {facts: {half-life: xd}}}\n", nil, []string{`"xd" is not a duration`}},
@@ -188,6 +188,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"a form of no reranker", "rerank-api: tei\n", nil, []string{"it does nothing without rerank-base-url"}},
 		{"a reranker that reads one message", "rerank-candidates: 1\n", nil, []string{"set it from 2 to 200"}},
 		{"a reranker that nobody waits for", "rerank-deadline: 0s\n", nil, []string{"set it from 1ms to 10s"}},
+		{"a chat endpoint that is no address", "chat-base-url: localhost\n", nil, []string{"such as https://api.openai.com/v1"}},
+		{"a search engine that is no address", "elasticsearch-url: localhost\n", nil, []string{"such as http://127.0.0.1:9200"}},
+		{"a limit above the highest", "tenant-cost-per-day: 2e12\n", nil, []string{"2000000000000 is out of its limits: set it from 0 to 1000000000000"}},
+		{"a word for a number", "workers: many\n", nil, []string{`"many" is not a whole number: write one such as 4, from 1 to 256`}},
+		{"a word for a number in the environment", "", []string{"STRATA_HEAVY_CALLS=many"}, []string{`"many" is not a whole number`, ", from 0 to 1024"}},
+		{"a word for a number of a profile", "profiles:\n  brief:\n    top-k: many\n", nil, []string{`profiles.brief.top-k (s.yaml:3): "many" is not a whole number`, ", from 0 to 200"}},
+		{"a word for a share", "profiles: {brief: {recall-share: half}}\n", nil, []string{`"half" is not a number`, ", from 0 to 1"}},
+		{"a word for a number of a model", "windows: {m.x: {tokens: many}}\n", nil, []string{`windows.m.x.tokens (s.yaml:1): "many" is not a whole number`}},
 		{"an endpoint that is no address", "otlp-endpoint: localhost:4317\n", nil, []string{"otlp-endpoint (s.yaml:1)", "http://127.0.0.1:4317"}},
 		{"metrics for everybody", "metrics-listen: 0.0.0.0:9464\n", nil, []string{"metrics-listen (s.yaml:1)", "set insecure"}},
 		{"a window of no tokens", "windows: {m: {tokens: 0}}\n", nil, []string{"windows.m.tokens"}},
@@ -207,6 +215,16 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("no Fault in %v", err)
 			}
 		})
+	}
+}
+
+func TestAFaultOfTheDefaultProfileIsSaidOnce(t *testing.T) {
+	file := "profiles:\n  default: {top-k: 1000}\n  brief: {recent-n: 2}\n  long: {top-k: 1000}\n"
+	_, err := Load(Sources{File: "s.yaml", ReadFile: fileOf(file)})
+	want := "profiles.default.top-k (s.yaml:2): 1000 is out of its limits: set it from 0 to 200\n" +
+		"profiles.long.top-k (s.yaml:4): 1000 is out of its limits: set it from 0 to 200"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant %s", err, want)
 	}
 }
 
@@ -466,6 +484,17 @@ func TestBytesAreReadAndWritten(t *testing.T) {
 	for _, text := range []string{"", "MiB", "-1", "NaN", "1e30", "9999999999GiB", "1TB"} {
 		if err := new(Bytes).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+func TestValuesAreWrittenAsAPersonWould(t *testing.T) {
+	for want, value := range map[string]any{
+		"10m": 10 * time.Minute, "1m": time.Minute, "1m30s": 90 * time.Second, "2h": 2 * time.Hour, "10h": 10 * time.Hour,
+		"1h10m": 70 * time.Minute, "90d": 90 * 24 * time.Hour, "0s": time.Duration(0), "1000000": 1e6, "0.25": 0.25, "7": 7,
+	} {
+		if got := valueText(value); got != want {
+			t.Errorf("%v is written %s, want %s", value, got, want)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (l *loader) setEnv(s Setting, text string) {
 	v, tag := l.field(s)
 	origin := "env " + s.Env
 	if err := setText(v, text, tag); err != nil {
-		l.fault(s.Name, origin, "%v", err)
+		l.fault(s.Name, origin, "%v", withLimits(err, s.Name))
 		return
 	}
 	l.origins[s.Name] = origin
@@ -187,12 +187,30 @@ func (l *loader) readKey(read func(string) ([]byte, error), s keySetting) {
 	}
 }
 
-// check adds what Validate finds, with the origin of each value.
+// check adds what Validate finds, with the origin of each value. What a profile took over from the one named default is said of that one
+// alone.
 func (l *loader) check() {
-	for _, f := range l.Config.faults() {
+	all := l.Config.faults()
+	for _, f := range all {
+		if _, set := l.origins[f.Key]; !set && isTakenOver(f, all) {
+			continue
+		}
 		f.Origin = l.Origin(f.Key)
 		l.faults = append(l.faults, f)
 	}
+}
+
+// isTakenOver reports whether a fault of a profile is one of the profile named default too, from which each starts.
+func isTakenOver(f *Fault, all []*Fault) bool {
+	const profiles = "profiles."
+	name, key, _ := strings.Cut(strings.TrimPrefix(f.Key, profiles), ".")
+	if !strings.HasPrefix(f.Key, profiles) || name == BuiltinProfile {
+		return false
+	}
+	text := strings.ReplaceAll(f.Text, profiles+name+".", profiles+BuiltinProfile+".")
+	return slices.ContainsFunc(all, func(other *Fault) bool {
+		return other.Key == profiles+BuiltinProfile+"."+key && other.Text == text
+	})
 }
 
 func environ(list []string) map[string]string {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -113,7 +114,7 @@ func setText(v reflect.Value, text string, tag reflect.StructTag) error {
 	if v.Kind() == reflect.Slice {
 		return setList(v, strings.Split(text, ","))
 	}
-	return setScalar(v, text)
+	return setScalar(v, text, tag.Get("default"))
 }
 
 // setList gives a list the values that texts name, without the empty ones. It takes over all of them, or none and says
@@ -173,7 +174,8 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(n) * day, nil
 }
 
-func setScalar(v reflect.Value, text string) error {
+// setScalar gives a field the value that the text names; example is one that it takes, "" where none is known.
+func setScalar(v reflect.Value, text, example string) error {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
@@ -186,17 +188,55 @@ func setScalar(v reflect.Value, text string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			return &numberError{fmt.Sprintf("%q is not a whole number%s", text, suchAs(example))}
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a number", text)
+			return &numberError{fmt.Sprintf("%q is not a number%s", text, suchAs(example))}
 		}
 		v.SetFloat(n)
 	default:
 		return fmt.Errorf("a %s cannot be written as text", v.Type())
 	}
 	return nil
+}
+
+func suchAs(example string) string {
+	if example == "" {
+		return ""
+	}
+	return ": write one such as " + example
+}
+
+// numberError is the error of a text that should be a number.
+type numberError struct{ text string }
+
+func (e *numberError) Error() string { return e.text }
+
+// withLimits adds to the error of a text that is no number the limits of its setting.
+func withLimits(err error, key string) error {
+	if _, ok := errors.AsType[*numberError](err); !ok {
+		return err
+	}
+	if limits := limitsOf(key); limits != "" {
+		return fmt.Errorf("%w, %s", err, limits)
+	}
+	return err
+}
+
+// limitsOf returns the limits of a setting, such as "from 1 to 256": those by which -1 is refused; "" where it is not.
+func limitsOf(key string) string {
+	file := strings.ReplaceAll(key, ".", ": {") + ": -1" + strings.Repeat("}", strings.Count(key, "."))
+	_, err := Load(Sources{File: "file", ReadFile: func(string) ([]byte, error) { return []byte(file), nil }})
+	if err == nil {
+		return ""
+	}
+	for fault := range strings.SplitSeq(err.Error(), "\n") {
+		if limits, ok := strings.CutPrefix(fault, key+" (file:1): -1 is out of its limits: set it "); ok {
+			return limits
+		}
+	}
+	return ""
 }

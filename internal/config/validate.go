@@ -190,7 +190,7 @@ func (fs *faults) addAll(prefix string, all settingschema.Faults) {
 }
 
 func outOfLimits(value, least, most any) string {
-	return fmt.Sprintf("%v is out of its limits: set it from %v to %v", value, least, most)
+	return fmt.Sprintf("%s is out of its limits: set it from %s to %s", valueText(value), valueText(least), valueText(most))
 }
 
 // within adds a fault when the value is out of its limits; NaN is out of all.

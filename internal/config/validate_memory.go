@@ -20,9 +20,9 @@ func (c Config) checkProviders(fs *faults) {
 	within(fs, "embedding-dimension", c.EmbeddingDimension, 0, maxDimension)
 	within(fs, "embedding-timeout", c.EmbeddingTimeout, 100*time.Millisecond, 10*time.Minute)
 	within(fs, "embedding-deadline", c.EmbeddingDeadline, time.Millisecond, 10*time.Second)
-	checkURL(fs, "chat-base-url", c.ChatBaseURL)
-	checkURL(fs, "embedding-base-url", c.EmbeddingBaseURL)
-	checkURL(fs, "otlp-endpoint", c.OTLPEndpoint)
+	checkURL(fs, "chat-base-url", c.ChatBaseURL, "https://api.openai.com/v1")
+	checkURL(fs, "embedding-base-url", c.EmbeddingBaseURL, "https://api.openai.com/v1")
+	checkURL(fs, "otlp-endpoint", c.OTLPEndpoint, "http://127.0.0.1:4317")
 	if c.ChatBaseURL != "" && c.SummaryModel == "" && c.ExtractionModel == "" {
 		fs.add("chat-base-url", "no model is to be asked there: set summary-model, extraction-model or both")
 	}
@@ -36,7 +36,7 @@ func (c Config) checkProviders(fs *faults) {
 func (c Config) checkReranker(fs *faults) {
 	within(fs, "rerank-candidates", c.RerankCandidates, 2, 200)
 	within(fs, "rerank-deadline", c.RerankDeadline, time.Millisecond, 10*time.Second)
-	checkURL(fs, "rerank-base-url", c.RerankBaseURL)
+	checkURL(fs, "rerank-base-url", c.RerankBaseURL, "https://api.cohere.com/v2")
 	if c.RerankBaseURL != "" && c.RerankModel == "" {
 		fs.add(
 			"rerank-base-url",
@@ -97,13 +97,13 @@ func isHash(model string) bool {
 }
 
 // checkURL refuses what is no address, and addresses that hold a password, without repeating them.
-func checkURL(fs *faults, key, address string) {
+func checkURL(fs *faults, key, address, example string) {
 	if address == "" {
 		return
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		fs.add(key, "it is not an address: write it with http:// or https://, such as http://127.0.0.1:4317")
+		fs.add(key, "it is not an address: write it with http:// or https://, such as %s", example)
 		return
 	}
 	if u.User != nil || u.RawQuery != "" {

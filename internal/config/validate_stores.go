@@ -112,7 +112,7 @@ func (c Config) checkElasticsearch(fs *faults) {
 	if c.ElasticsearchURL == "" {
 		return
 	}
-	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL)
+	checkURL(fs, "elasticsearch-url", c.ElasticsearchURL, "http://127.0.0.1:9200")
 	c.checkElasticsearchTLS(fs)
 	c.checkAnalyzers(fs)
 	if c.ElasticsearchUsername == "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -53,8 +54,11 @@ func textOf(v reflect.Value) string {
 	return strings.Join(texts, ", ")
 }
 
-// valueText writes a value as a person would in the file: a minute is 1m, not 1m0s, and ninety days are 90d.
+// valueText writes a value as a person would in the file: a minute is 1m, not 1m0s, ninety days are 90d, and a million is 1000000.
 func valueText(v any) string {
+	if number, ok := v.(float64); ok {
+		return strconv.FormatFloat(number, 'f', -1, 64)
+	}
 	s := fmt.Sprint(v)
 	d, ok := v.(time.Duration)
 	switch {
@@ -62,8 +66,10 @@ func valueText(v any) string {
 		return s
 	case d != 0 && d%day == 0:
 		return fmt.Sprintf("%dd", d/day)
+	case strings.HasSuffix(s, "h0m0s"):
+		return strings.TrimSuffix(s, "0m0s")
 	case strings.HasSuffix(s, "m0s"):
-		return strings.TrimSuffix(strings.TrimSuffix(s, "0s"), "0m")
+		return strings.TrimSuffix(s, "0s")
 	}
 	return s
 }

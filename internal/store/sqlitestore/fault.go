@@ -73,6 +73,15 @@ func isFull(err error) bool {
 	return c&0xff == sqlite3.SQLITE_FULL || c == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
+// isForbidden reports that the file, or a file that SQLite needs beside it, may not be written.
+func isForbidden(err error) bool {
+	switch code(err) & 0xff {
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return true
+	}
+	return false
+}
+
 // isBroken reports that the file, not the request, is the cause.
 func isBroken(err error) bool {
 	switch code(err) & 0xff {

@@ -234,6 +234,26 @@ func TestOpenRefusesWhatItMayNotWrite(t *testing.T) {
 		}
 		refuses(t, path, "cannot be written", "read-only")
 	})
+	t.Run("a file that may be written in a read-only directory", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "strata.db")
+		if err := open(t, sqlitestore.Options{Path: path}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if os.Getuid() == 0 {
+			mount(t, dir, "--bind", dir)
+			for _, file := range []string{path, path + ".lock"} {
+				mount(t, file, "--bind", file)
+			}
+			run(t, "mount", "-o", "remount,bind,ro", dir)
+		} else {
+			if err := os.Chmod(dir, 0o500); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) //nolint:gosec // so that it can be removed
+		}
+		refuses(t, path, "cannot be written", "directory, since SQLite writes files beside it")
+	})
 }
 
 func TestAFullDisk(t *testing.T) {

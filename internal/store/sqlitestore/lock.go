@@ -93,7 +93,8 @@ func holder(lockPath string) string {
 
 func notWritable(path string, err error) error {
 	return fmt.Errorf(
-		"data file: %s cannot be written: give this user the right to write the file and its directory, and check that the disk is not mounted read-only: %w",
+		"data file: %s cannot be written: give this user the right to write the file and its directory, since SQLite writes files beside it, "+
+			"and check that the disk is not mounted read-only: %w",
 		path,
 		err,
 	)

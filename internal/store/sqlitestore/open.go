@@ -59,6 +59,9 @@ func openFile(path string, log *slog.Logger) (string, *fileLock, error) {
 		return "", nil, err
 	}
 	if err := prepareFile(path, lock, log); err != nil {
+		if isForbidden(err) {
+			err = notWritable(path, err)
+		}
 		return "", nil, errors.Join(err, lock.Close())
 	}
 	return path, lock, nil
