@@ -145,8 +145,12 @@ func newWorkMetrics(f promauto.Factory) workMetrics {
 				Name: "strata_summary_anchors_appended_total",
 				Help: "Names, numbers, dates and decisions that summaries had lost and code appended.",
 			}),
-		expired: counters(f, "strata_expired_total", "Sessions, messages, facts and entries of the audit that were erased because they were due, by rule.", "rule"),
-		erased:  counters(f, "strata_erased_rows_total", "Rows that erasures deleted, by store: primary or a view.", "store"),
+		expired: counters(
+			f, "strata_expired_total",
+			"Sessions, messages, facts and entries of the audit that were erased because they were due, by rule.",
+			"rule",
+		),
+		erased: counters(f, "strata_erased_rows_total", "Rows that erasures deleted, by store: primary or a view.", "store"),
 		erasureFailed: f.NewCounter(
 			prometheus.CounterOpts{Name: "strata_erasure_failures_total", Help: "Sweeps of an erasure that failed and are tried again."}),
 	}
