@@ -57,7 +57,7 @@ def read(item: Any, format: str = "", *, id: str = "", origin: v1.Origin | int =
         return [item]
     item = plain(item)
     format = format or format_of(item)
-    speaks = "role" in item or "type" not in item and ("content" in item or "text" in item)
+    speaks = "role" in item or ("type" not in item and ("content" in item or "text" in item))
     if format == OPENAI_CHAT and speaks and str(item.get("role")) not in _ROLES:
         raise ValueError("role: it must be one of user, assistant, system, developer and tool")  # a misspelt user's would teach nothing
     body = {**item["data"], "type": item["type"]} if format == LANGCHAIN and "data" in item else item
