@@ -37,6 +37,7 @@ type Fault struct { //nolint:errname // a finding, of which one error joins seve
 	Key    string // the setting, such as profiles.brief.top-k
 	Origin string // where it was set; "" when unknown
 	Text   string // what is wrong, the limit and the fix
+	Limits string // such as "from 1 to 256", where the value is out of them; "" otherwise
 }
 
 // Error names the setting, its origin and what is wrong.

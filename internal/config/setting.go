@@ -230,12 +230,13 @@ func withLimits(err error, key string) error {
 func limitsOf(key string) string {
 	file := strings.ReplaceAll(key, ".", ": {") + ": -1" + strings.Repeat("}", strings.Count(key, "."))
 	_, err := Load(Sources{File: "file", ReadFile: func(string) ([]byte, error) { return []byte(file), nil }})
-	if err == nil {
+	joined, ok := err.(interface{ Unwrap() []error }) // Load joins its faults
+	if !ok {
 		return ""
 	}
-	for fault := range strings.SplitSeq(err.Error(), "\n") {
-		if limits, ok := strings.CutPrefix(fault, key+" (file:1): -1 is out of its limits: set it "); ok {
-			return limits
+	for _, err := range joined.Unwrap() {
+		if f, ok := errors.AsType[*Fault](err); ok && f.Key == key && f.Limits != "" {
+			return f.Limits
 		}
 	}
 	return ""

@@ -178,10 +178,11 @@ func (fs *faults) add(key, format string, args ...any) {
 // addAll adds what is wrong with a part of the configuration, whose keys begin with the prefix.
 func (fs *faults) addAll(prefix string, all settingschema.Faults) {
 	for _, f := range all {
-		text := f.Text
-		if text == "" {
-			text = outOfLimits(f.Value, f.Low, f.High)
+		if f.Text == "" {
+			fs.addOutOfLimits(prefix+f.Key, f.Value, f.Low, f.High)
+			continue
 		}
+		text := f.Text
 		if f.Other != "" {
 			text = strings.Replace(text, f.Other, prefix+f.Other, 1)
 		}
@@ -189,13 +190,14 @@ func (fs *faults) addAll(prefix string, all settingschema.Faults) {
 	}
 }
 
-func outOfLimits(value, least, most any) string {
-	return fmt.Sprintf("%s is out of its limits: set it from %s to %s", valueText(value), valueText(least), valueText(most))
+func (fs *faults) addOutOfLimits(key string, value, least, most any) {
+	limits := "from " + valueText(least) + " to " + valueText(most)
+	*fs = append(*fs, &Fault{Key: key, Text: valueText(value) + " is out of its limits: set it " + limits, Limits: limits})
 }
 
 // within adds a fault when the value is out of its limits; NaN is out of all.
 func within[T cmp.Ordered](fs *faults, key string, value, least, most T) {
 	if !(value >= least && value <= most) {
-		fs.add(key, "%s", outOfLimits(value, least, most))
+		fs.addOutOfLimits(key, value, least, most)
 	}
 }
