@@ -277,7 +277,11 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	for left := until.Sub(r.env.Now()); left > 0 && reply.GetTenant().GetErasure().GetDoneTime() == nil; left = until.Sub(r.env.Now()) {
+	for reply.GetTenant().GetErasure().GetDoneTime() == nil {
+		left := until.Sub(r.env.Now())
+		if left <= 0 {
+			break
+		}
 		if reply, err = erase(false, left); err != nil { // a repeat waits on
 			return err
 		}
