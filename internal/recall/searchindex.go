@@ -123,7 +123,8 @@ func (l *SearchIndex) Drop(scope memory.ScopeKey) {
 	l.large.drop(scope)
 }
 
-func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
+// weight is what an entry of a cache counts that holds so many bytes: its key and the entry itself take about a KiB more.
+func weight(bytes int64) uint32 { return uint32(min(bytes+1<<10, 1<<32-1)) }
 
 // Found is what a search of a user's messages returns.
 type Found struct {

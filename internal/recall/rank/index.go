@@ -67,17 +67,19 @@ func (x *Index) Messages() int { return len(x.messages) }
 // Passages returns how many passages the index holds.
 func (x *Index) Passages() int { return len(x.passages.message) }
 
-// Bytes returns about how much memory the index takes.
+// Bytes returns about how much memory the index takes: TestBytesAreThoseOfTheHeap.
 func (x *Index) Bytes() int64 {
 	const (
-		perTerm     = 96  // the string's header, its entry in the map, the list's header and what its room is rounded up to
-		perSession  = 200 // its entry in the map, its key and its own room
+		perIndex    = 2200 // the maps of one day and one speaker, and the first words of all sets
+		perTerm     = 96   // the string's header, its entry in the map, the list's header and what its room is rounded up to
+		perSession  = 200  // its entry in the map, its key and its own room
 		perLabels   = 3 * 4
 		perMentions = 32 + 16 // its header, and some bytes
 	)
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
-	return int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage + int64(len(x.sessions))*perSession +
+	return int64(unsafe.Sizeof(*x)) + perIndex + int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage +
+		int64(len(x.sessions))*perSession +
 		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) +
 		x.words.chars + x.words.capacity + x.vectors.bytes()
 }
