@@ -53,8 +53,8 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer and what
-	// takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer, or a
+	// call that reads what is not indexed yet, and what takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of
 	// background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
 	Wrap         func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors  func(store.VectorView) store.VectorView
@@ -94,6 +94,7 @@ type App struct {
 	eraser       *service.Eraser
 	tenantEraser *erasure.Tenants
 	embeddings   *indexing.Embeddings
+	analyzer     indexing.Analyzer // of messages to be indexed, and of those that a call reads before they are
 	usage        *service.Usage
 	porter       *service.Porter
 	documents    *service.Documents
@@ -216,12 +217,12 @@ func (a *App) newIndexing(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	var analyzer indexing.Analyzer = a.embeddings
+	a.analyzer = a.embeddings
 	if o.WrapAnalyzer != nil {
-		analyzer = o.WrapAnalyzer(analyzer)
+		a.analyzer = o.WrapAnalyzer(a.analyzer)
 	}
 	a.indexer = indexing.NewIndexer(indexing.IndexerOptions{
-		Store: a.store, Turns: analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
+		Store: a.store, Turns: a.analyzer, Owner: a.stores.owner, Log: a.log, Failpoints: o.Failpoints, Now: a.store.Now,
 		Busy: func() bool { return a.server.Busy() },
 	})
 	return nil
@@ -273,11 +274,6 @@ const longestWait = 2 * time.Second
 
 // maxWaiting is how many calls of a tenant wait for their turn: about what is served within longestWait.
 const maxWaiting = 200
-
-// analyzer makes the documents of messages that are not in the index yet.
-func (a *App) analyzer() indexing.Contained {
-	return indexing.Contained{Analyzer: a.embeddings, Log: a.log}
-}
 
 // retireSegments has messages indexed again that another analyzer took apart.
 func (a *App) retireSegments(ctx context.Context) error {
@@ -455,7 +451,8 @@ func (a *App) recallOptions(facts *recall.FactCache) (service.Options, error) {
 		return service.Options{}, err
 	}
 	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
-		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer, Turns: a.analyzer(), Log: a.log,
+		Store: a.store, MaxBytes: int64(a.cfg.RecallCache), Indexer: a.indexer,
+		Turns: indexing.Contained{Analyzer: a.analyzer, Log: a.log}, Log: a.log,
 	})
 	if err != nil {
 		return service.Options{}, err

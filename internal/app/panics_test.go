@@ -240,7 +240,12 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 	t.Parallel()
 	const words = "the ferry to Naxos " + panicCanary
 	index, parked := memoryv1.JobKind_JOB_KIND_INDEX, memoryv1.JobState_JOB_STATE_PARKED
-	// unindexed serves, and has a job parked for the second of two messages.
+	found := func(t *testing.T, h *harness, word string) bool {
+		t.Helper()
+		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: word}))(t).GetHits()
+		return slices.ContainsFunc(hits, func(hit *memoryv1.MessageHit) bool { return strings.Contains(hit.String(), word) })
+	}
+	// unindexed serves, and has a job parked for the second of two messages, which were searched before they were indexed.
 	unindexed := func(t *testing.T, data string) (h *harness, broken *atomic.Bool, job *memoryv1.Job) {
 		t.Helper()
 		broken = &atomic.Bool{}
@@ -249,6 +254,9 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 			return panickyAnalyzer{a, broken}
 		}}, func(*config.Config) {})
 		h.record(t, "s", user("m1", "the night train to Vienna"), user("m2", words))
+		if found(t, h, "Naxos") || !found(t, h, "Vienna") {
+			t.Error("before they are indexed, the other message alone must be found")
+		}
 		eventually(t, "a parked job", func() bool {
 			jobs := h.jobs(t, parked)
 			if len(jobs) == 1 {
@@ -257,11 +265,6 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 			return job != nil
 		})
 		return h, broken, job
-	}
-	found := func(t *testing.T, h *harness, word string) bool {
-		t.Helper()
-		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: word}))(t).GetHits()
-		return slices.ContainsFunc(hits, func(hit *memoryv1.MessageHit) bool { return strings.Contains(hit.String(), word) })
 	}
 	t.Run("is a parked job that names it and none of its words", func(t *testing.T) {
 		h, _, job := unindexed(t, filepath.Join(t.TempDir(), "strata.db"))

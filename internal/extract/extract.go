@@ -14,9 +14,12 @@ type Input struct {
 	SessionID string
 	Messages  []memory.Message // the range, oldest first
 	Context   []memory.Message // up to three messages before it, oldest first: to understand, not to learn from
-	Known     []memory.Fact    // current facts the model may supersede, the most related first
-	Location  *time.Location   // the user's
-	Language  string           // the user's; "" when unknown
+	// Earlier are more messages before Context, oldest first. No model is shown them, and nothing is learnt from them: rules read there
+	// whether what follows is meant.
+	Earlier  []memory.Message
+	Known    []memory.Fact  // current facts the model may supersede, the most related first
+	Location *time.Location // the user's
+	Language string         // the user's; "" when unknown
 	// Roles whose words may become facts; nil for RoleUser alone.
 	Learn []memory.Role
 	// ContextBytes is how much of a message that nothing is learnt from is shown, from its end: what the user answers. 0 for
@@ -52,6 +55,7 @@ type Known struct {
 
 // Task is one extraction. It is made by NewTask from what is stored, so that it is the same whenever it is made.
 type Task struct {
+	Earlier      []Line // see Input; without an alias
 	Lines        []Line
 	Known        []Known
 	Location     *time.Location

@@ -34,6 +34,12 @@ func NewTask(in Input) Task {
 		roles = []memory.Role{memory.RoleUser}
 	}
 	g := guard{rendered: map[string]bool{}}
+	for _, m := range in.Earlier {
+		g.hear(m)
+		if l, ok := lineOf(in, t.Location, g, m, nil); ok {
+			t.Earlier = append(t.Earlier, l)
+		}
+	}
 	for _, m := range in.Context {
 		g.hear(m)
 		t.add(in, g, m, nil)
@@ -50,26 +56,33 @@ func NewTask(in Input) Task {
 
 // add appends the message's line. Its words may become facts when its role is one of learn.
 func (t *Task) add(in Input, g guard, m memory.Message, learn []memory.Role) {
+	if l, ok := lineOf(in, t.Location, g, m, learn); ok {
+		l.Alias = fmt.Sprintf("m%d", len(t.Lines)+1)
+		t.Lines = append(t.Lines, l)
+	}
+}
+
+// lineOf is a message as a line without an alias; false for one that is left out.
+func lineOf(in Input, location *time.Location, g guard, m memory.Message, learn []memory.Role) (Line, bool) {
 	speaks := m.Role == memory.RoleUser || m.Role == memory.RoleAssistant || slices.Contains(learn, m.Role)
 	if !speaks || m.Extract == memory.ExtractNone || m.Origin == memory.OriginRecalled {
-		return
+		return Line{}, false
 	}
 	said := g.clean(m.SaidText())
 	if len(words(said)) == 0 {
-		return
+		return Line{}, false
 	}
-	t.Lines = append(t.Lines, Line{
-		Alias:     fmt.Sprintf("m%d", len(t.Lines)+1),
+	return Line{
 		Place:     memory.Place{Session: in.Session, Seq: m.Seq},
 		ID:        m.ID,
 		Role:      m.Role,
 		Name:      strings.TrimSpace(m.Name),
-		Time:      m.SaidTime().In(t.Location),
+		Time:      m.SaidTime().In(location),
 		Recorded:  m.RecordTime,
 		Text:      said,
 		Learn:     slices.Contains(learn, m.Role),
 		SessionID: in.SessionID,
-	})
+	}, true
 }
 
 // IsEmpty reports whether there is nothing to learn from, so that no model need be asked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stratamem/strata/internal/backoff"
@@ -22,6 +23,7 @@ type extraction struct {
 
 const (
 	contextMessages = store.ContextMessages
+	earlierMessages = 20 // before those, in which a part may have begun that is still played
 	maxKnown        = 20 // facts that a model is shown and may supersede
 )
 
@@ -105,12 +107,16 @@ func (x extraction) input(ctx context.Context, job memory.Job) (extract.Input, e
 	if err != nil {
 		return extract.Input{}, err
 	}
-	before, err := x.run.messages(ctx, memory.SeqRange{From: max(1, job.From-contextMessages), To: job.From - 1})
+	before, err := x.run.messages(ctx, memory.SeqRange{From: max(1, job.From-contextMessages-earlierMessages), To: job.From - 1})
 	if err != nil {
 		return extract.Input{}, err
 	}
+	shown := slices.IndexFunc(before, func(m memory.Message) bool { return m.Seq >= job.From-contextMessages })
+	if shown < 0 {
+		shown = len(before)
+	}
 	return extract.Input{
-		Session: job.Session, SessionID: job.SessionID, Messages: messages, Context: before,
+		Session: job.Session, SessionID: job.SessionID, Messages: messages, Context: before[shown:], Earlier: before[:shown],
 		Location: x.run.work.User.Location(), Language: x.run.work.User.Language, Learn: x.run.policy.Extract.Learn,
 		ContextBytes: x.run.policy.Extract.ContextBytes, CoreSignificance: x.run.policy.Extract.CoreSignificance,
 		Guidance: x.run.policy.Extract.Guidance, Write: x.run.policy.Extract.Write, Temperature: x.run.policy.Extract.Temperature,

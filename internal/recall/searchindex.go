@@ -123,7 +123,8 @@ func (l *SearchIndex) Drop(scope memory.ScopeKey) {
 	l.large.drop(scope)
 }
 
-func weight(bytes int64) uint32 { return uint32(min(max(bytes, 1<<10), 1<<32-1)) }
+// weight is what an entry of a cache counts that holds so many bytes: its key and the entry itself take about a KiB more.
+func weight(bytes int64) uint32 { return uint32(min(bytes+1<<10, 1<<32-1)) }
 
 // Found is what a search of a user's messages returns.
 type Found struct {
@@ -376,7 +377,7 @@ type lack int
 const (
 	lackNothing lack = iota
 	lackDamaged      // a segment cannot be read
-	lackMerged       // a segment is gone: it was merged since the state was read
+	lackMerged       // the state has to be read again: a segment is gone, merged since, or brought words of a message that had none
 	lackLarge        // there is more than an index may hold
 	lackTime         // it is not read yet
 )
@@ -563,6 +564,9 @@ func (l *SearchIndex) addMissing(ctx context.Context, user memory.UserRef, x *us
 			return lackMerged, nil
 		}
 		out = max(out, l.add(ctx, x, segments, embedding))
+		if out == lackMerged {
+			return out, nil
+		}
 	}
 	return out, nil
 }
@@ -605,7 +609,11 @@ func (l *SearchIndex) add(ctx context.Context, x *userIndex, segments []store.Se
 		if x.index.Bytes() > maxIndexShare*l.max {
 			return lackLarge
 		}
-		if err := x.addSegment(s, embedding[s.No]); err != nil {
+		err := x.addSegment(s, embedding[s.No])
+		if errors.Is(err, rank.ErrLacksWords) {
+			return lackMerged
+		}
+		if err != nil {
 			l.log.ErrorContext(ctx, "segment of the search index cannot be read", "segment", s.No, "error", err)
 			out = lackDamaged
 		}
@@ -613,11 +621,20 @@ func (l *SearchIndex) add(ctx context.Context, x *userIndex, segments []store.Se
 	return out
 }
 
+// forget empties the index, so that its segments are read anew. The caller has it alone.
+func (x *userIndex) forget() {
+	x.index, x.segments = rank.NewIndex(), map[int64]int{}
+}
+
 // addSegment has the index alone for one segment only: calls that look whether it is current wait no longer.
 func (x *userIndex) addSegment(s store.Segment, embedding int) error {
 	x.Lock()
 	defer x.Unlock()
-	if err := x.index.AddSegment(s.Data); err != nil {
+	err := x.index.AddSegment(s.Data)
+	if errors.Is(err, rank.ErrLacksWords) {
+		x.forget()
+	}
+	if err != nil {
 		return err
 	}
 	x.segments[s.No] = embedding
@@ -647,7 +664,7 @@ func (x *userIndex) missing(segments []store.SegmentInfo) (out []store.SegmentIn
 	defer x.Unlock()
 	for _, s := range segments {
 		if x.lost(s) { // messages were erased, by another process: here Drop is called
-			x.index, x.segments = rank.NewIndex(), map[int64]int{}
+			x.forget()
 		}
 	}
 	for _, s := range segments {
@@ -678,12 +695,13 @@ func (x *userIndex) lost(s store.SegmentInfo) bool {
 	return s.Messages < before
 }
 
-// hasAll reports whether the index has what a segment was made of, vectors included.
+// hasAll reports whether the index has what a segment was merged from, vectors included. One that was made of a single other has
+// something that this had not.
 func (x *userIndex) hasAll(s store.SegmentInfo) bool {
 	for _, no := range s.Replaces {
 		if of, ok := x.segments[no]; !ok || s.Embedding != 0 && of != s.Embedding {
 			return false
 		}
 	}
-	return len(s.Replaces) > 0
+	return len(s.Replaces) > 1
 }

@@ -129,12 +129,23 @@ func TestSearchIndexSearch(t *testing.T) {
 		}
 	})
 	t.Run("takes the vectors of a segment whose messages it has, and reads no segment twice", func(t *testing.T) {
-		segment := func(no int64, version int, replaces ...int64) store.SearchIndexState {
-			return store.SearchIndexState{Scope: "scope", Segments: []store.SegmentInfo{{No: no, Messages: 1, Embedding: version, Replaces: replaces}}}
+		states := func(all ...[]store.SegmentInfo) (out []store.SearchIndexState) {
+			for _, segments := range all {
+				out = append(out, store.SearchIndexState{Scope: "scope", Segments: segments})
+			}
+			return out
 		}
+		other := store.SegmentInfo{No: 9, Messages: 1}
+		vectors := store.SegmentInfo{No: 2, Messages: 1, Embedding: 1, Replaces: []int64{1}}
 		r := &racing{
-			states:   []store.SearchIndexState{segment(1, 0), segment(2, 1, 1), segment(2, 1, 1), segment(3, 1, 2), segment(4, 2, 3)},
-			segments: map[int64][]byte{1: roses(1), 2: withVector(1, 1), 3: []byte("must not be read"), 4: withVector(1, 2)},
+			states: states(
+				[]store.SegmentInfo{{No: 1, Messages: 1}, other},
+				[]store.SegmentInfo{vectors, other},
+				[]store.SegmentInfo{vectors, other},
+				[]store.SegmentInfo{{No: 3, Messages: 2, Replaces: []int64{2, 9}}},
+				[]store.SegmentInfo{{No: 4, Messages: 2, Embedding: 2, Replaces: []int64{3}}},
+			),
+			segments: map[int64][]byte{1: roses(1), 9: roses(2), 2: withVector(1, 1), 3: []byte("must not be read"), 4: withVector(1, 2)},
 		}
 		l, err := NewSearchIndex(SearchIndexOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
@@ -147,6 +158,41 @@ func TestSearchIndexSearch(t *testing.T) {
 			}
 		}
 	})
+	for _, row := range []struct {
+		name  string
+		after []store.SegmentInfo // that of both messages once the second could be analysed
+	}{
+		{"analysed again", []store.SegmentInfo{{No: 2, Messages: 2, Replaces: []int64{1}}}},
+		{"analysed again, and merged since", []store.SegmentInfo{{No: 4, Messages: 2, Replaces: []int64{2, 3}}}},
+	} {
+		t.Run("finds a message, which could not be analysed before, that was "+row.name, func(t *testing.T) {
+			without := rank.Doc{Place: memory.Place{Session: "s", Seq: 2}, Role: memory.RoleUser}
+			half, err := rank.MergeSegments(roses(1), rank.EncodeSegment([]rank.Doc{without}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := rank.MergeSegments(roses(1), roses(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &racing{
+				states: []store.SearchIndexState{
+					{Scope: "scope", Segments: []store.SegmentInfo{{No: 1, Messages: 2}}}, {Scope: "scope", Segments: row.after},
+				},
+				segments: map[int64][]byte{1: half, row.after[0].No: whole},
+			}
+			l, err := NewSearchIndex(SearchIndexOptions{Store: r, MaxBytes: 1 << 20, Indexer: r, Turns: r, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []int{1, 2, 2} {
+				found, err := l.Search(t.Context(), MessageQuestion{Query: rank.Query{Terms: []string{"rose"}}})
+				if err != nil || len(found.Hits) != want || found.Degraded != "" {
+					t.Errorf("search %d: %d found, want %d; %q, %v", i+1, len(found.Hits), want, found.Degraded, err)
+				}
+			}
+		})
+	}
 	t.Run("finds by meaning what is not indexed yet", func(t *testing.T) {
 		pending := store.SearchIndexState{Scope: "scope", Unindexed: []memory.PlacedMessage{{
 			Place: memory.Place{Session: "s", Seq: 1}, Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("roses")}},

@@ -171,7 +171,8 @@ func capitalised(object string) bool {
 // enPerson are the words of the first person and those of the third.
 var enPerson = enFacts.pairs("third-person")
 
-var enWord = regexp.MustCompile(`[\p{L}\p{N}']+`)
+// enWord is a word; the am of "6:40 am" is no verb.
+var enWord = regexp.MustCompile(`[0-9]+ am\b|[\p{L}\p{N}']+`)
 
 // thirdPerson is the object as somebody else would say it.
 func thirdPerson(object string) string {

@@ -26,6 +26,11 @@ type Extractor struct{}
 // Extract returns in the form that a model answers. The error is always nil.
 func (Extractor) Extract(_ context.Context, t extract.Task) (llm.Answer, error) {
 	r := reading{task: t, ops: []extract.Op{}}
+	for _, l := range t.Earlier {
+		if l.Role == memory.RoleUser {
+			r.hear(l)
+		}
+	}
 	for _, l := range t.Lines {
 		if l.Role == memory.RoleUser {
 			r.read(l)

@@ -62,7 +62,12 @@ func TestContractionsWithoutTheirApostropheAreRead(t *testing.T) {
 func learntAfter(t *testing.T, before, said string) []string {
 	t.Helper()
 	both := chat([]string{before, said})
-	task := extract.NewTask(extract.Input{Session: "s", Context: both[:1], Messages: []memory.Message{both[1]}})
+	return textsOf(t, extract.NewTask(extract.Input{Session: "s", Context: both[:1], Messages: []memory.Message{both[1]}}))
+}
+
+// textsOf are the texts that are learnt in a task.
+func textsOf(t *testing.T, task extract.Task) []string {
+	t.Helper()
 	answer, err := builtin.Extractor{}.Extract(context.Background(), task)
 	if err != nil {
 		t.Fatal(err)

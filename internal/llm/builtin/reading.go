@@ -3,6 +3,7 @@ package builtin
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -14,6 +15,8 @@ import (
 type reading struct {
 	task  extract.Task
 	ops   []extract.Op
+	plays bool      // whether a part is played, in which nothing is meant
+	heard time.Time // when the user last said something
 	last  []finding // of the latest user line that stated something, without a question since
 	stale int       // user lines since
 }
@@ -47,11 +50,14 @@ func (r *reading) read(l extract.Line) {
 	if !spanish {
 		said = enContracted.ReplaceAllStringFunc(said, contract)
 	}
-	fresh, framed := true, false
+	fresh, framed := true, r.played(l)
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
 	for _, stated := range restatedAll(g.sentence.FindAllString(said, maxSentences)) {
+		if r.turns(stated.said) {
+			framed = r.plays
+		}
 		if framed = framed || frame.MatchString(strings.TrimSpace(stated.said)); framed {
 			continue
 		}
@@ -98,8 +104,43 @@ func (r *reading) read(l extract.Line) {
 	}
 }
 
-// frame begins what its speaker does not state: a text to translate or to mend, or a part that is played. It lasts to the end of the message.
+// frame begins what its speaker does not state: a text to translate or to mend, or somebody else's words. It lasts to the end of the
+// message.
 var frame = marks{"frames"}.pattern(`(?i)%s`)
+
+// A part that is played lasts over messages: until its player says that it is over, or has said nothing for so long.
+var (
+	plays     = marks{"plays"}.pattern(`(?i)%s`)
+	playsOver = marks{"plays-over"}.pattern(`(?i)%s`)
+)
+
+const longestPlayPause = time.Hour
+
+// played reports whether a part is played when a line of a user begins, by the lines before it.
+func (r *reading) played(l extract.Line) bool {
+	r.plays = r.plays && l.Time.Sub(r.heard) <= longestPlayPause
+	r.heard = l.Time
+	return r.plays
+}
+
+// hear takes note of a line of which nothing else is read than whether a part is played after it.
+func (r *reading) hear(l extract.Line) {
+	r.played(l)
+	for _, sentence := range grammarOf(l.Text).sentence.FindAllString(l.Text, maxSentences) {
+		r.turns(sentence)
+	}
+}
+
+// turns reports whether a sentence begins or ends a part that is played.
+func (r *reading) turns(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	over := playsOver.MatchString(sentence)
+	if !over && !plays.MatchString(sentence) {
+		return false
+	}
+	r.plays = !over
+	return true
+}
 
 // readsEach reports whether a sentence is several clauses, of each of which a rule reads at least half: then the facts of the clauses
 // leave out nothing that the whole sentence would keep.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/promptinjection"
@@ -22,8 +23,7 @@ type FactIndex struct {
 	lengths  []int32
 	words    [][]string // the distinct terms of each, to be taken out again
 	numbers  map[string]int32
-	postings map[string][]int32
-	df       map[string]int32            // of live facts only
+	postings map[string][]int32          // of live facts only
 	sessions map[memory.SessionKey]int32 // numbers of the sessions that facts were first said in
 	learnt   [][]int32                   // by session
 	traits   []traits                    // what a search looks at of every fact, close together
@@ -31,8 +31,9 @@ type FactIndex struct {
 	length   int64                       // of all live facts
 	vectors  factVectors                 // most facts may have theirs in a view
 	rows     []int32                     // by number: the row of its vector; none for a fact without one
-	bytes    int64
-	scratch  sync.Pool // of *factScratch
+	texts    int64                       // bytes of what live facts hold beside their records
+	terms    int64                       // bytes of the terms of live facts, with their places in words
+	scratch  sync.Pool                   // of *factScratch
 }
 
 // none stands for no row and no owner.
@@ -55,7 +56,7 @@ type traits struct {
 func NewFactIndex() *FactIndex {
 	return &FactIndex{
 		scratch: sync.Pool{New: func() any { return &factScratch{} }},
-		numbers: map[string]int32{}, postings: map[string][]int32{}, df: map[string]int32{},
+		numbers: map[string]int32{}, postings: map[string][]int32{},
 		sessions: map[memory.SessionKey]int32{},
 	}
 }
@@ -90,8 +91,17 @@ func (x *FactIndex) Has(id string) bool {
 	return ok
 }
 
-// Bytes is about how much memory the index takes.
-func (x *FactIndex) Bytes() int64 { return x.bytes + x.vectors.bytes() }
+// Bytes is about how much memory the index takes: TestBytesAreThoseOfTheHeap.
+func (x *FactIndex) Bytes() int64 {
+	const (
+		perTerm    = 112 // its entry in the map with the map's room to grow, and the list's own room
+		perNumber  = 48  // an id's entry in its map
+		perSession = 88  // its entry in its map, the list's header and its own room
+	)
+	perFact := int64(unsafe.Sizeof(memory.Fact{})+unsafe.Sizeof(traits{})+unsafe.Sizeof([]string{})) + 1 + 4 + 4
+	return int64(unsafe.Sizeof(*x)) + int64(cap(x.facts))*perFact + int64(len(x.postings))*perTerm + int64(len(x.numbers))*perNumber +
+		int64(len(x.sessions))*perSession + x.texts + x.terms + x.vectors.bytes()
+}
 
 // All returns every fact, superseded ones included, by id.
 func (x *FactIndex) All() []memory.Fact {
@@ -115,6 +125,7 @@ func (x *FactIndex) Put(f memory.Fact) {
 	}
 	was := x.facts[n]
 	if was.Text == f.Text && was.Words() == f.Words() && learntIn(was) == learntIn(f) {
+		x.texts += textBytes(f) - textBytes(was)
 		x.facts[n], x.traits[n] = f, x.traitsOf(f)
 		return
 	}
@@ -147,15 +158,14 @@ func (x *FactIndex) insert(f memory.Fact) {
 	x.words = append(x.words, words)
 	for _, t := range words {
 		x.postings[t] = append(x.postings[t], n)
-		x.df[t]++
-		x.bytes += int64(len(t)) + 24
 	}
+	x.terms += termBytes(words)
 	in := x.traits[n].session
 	x.learnt[in] = append(x.learnt[in], n)
 	x.numbers[f.ID] = n
 	x.size++
 	x.length += int64(x.lengths[n])
-	x.bytes += factBytes(f)
+	x.texts += textBytes(f)
 }
 
 // pinned is the weight of pinned facts, above every significance.
@@ -198,24 +208,37 @@ func (x *FactIndex) session(key memory.SessionKey) int32 {
 	return n
 }
 
-// factBytes is about what a fact's record takes beside its terms.
-func factBytes(f memory.Fact) int64 {
-	n := int64(400 + len(f.Text) + len(f.ID))
-	for _, e := range f.Evidence {
-		n += int64(120 + len(e.Quote) + len(e.SessionID) + len(e.MessageID))
+// textBytes is about what a fact holds beside its record: its texts, tags and evidence.
+func textBytes(f memory.Fact) int64 {
+	n := len(f.ID) + len(f.Text) + len(f.Subject) + len(f.Attribute) + len(f.SupersededBy) + len(f.Language) + len(f.Model)
+	for _, tag := range f.Tags {
+		n += int(unsafe.Sizeof(tag)) + len(tag)
 	}
-	return n
+	for _, e := range f.Evidence {
+		n += int(unsafe.Sizeof(e)) + len(e.Quote) + len(e.Session) + len(e.SessionID) + len(e.MessageID)
+	}
+	return int64(n)
+}
+
+// termBytes is about what the terms of a fact take: their letters, and a header and a number of the fact for each.
+func termBytes(terms []string) int64 {
+	n := 0
+	for _, t := range terms {
+		n += len(t) + int(unsafe.Sizeof(t)) + 4
+	}
+	return int64(n)
 }
 
 // remove leaves the number as a dead one: postings name it no more.
 func (x *FactIndex) remove(n int32) {
 	for _, t := range x.words[n] {
 		x.postings[t] = slices.DeleteFunc(x.postings[t], func(m int32) bool { return m == n })
-		if x.df[t]--; x.df[t] == 0 {
-			delete(x.df, t)
+		if len(x.postings[t]) == 0 {
 			delete(x.postings, t)
 		}
 	}
+	x.texts -= textBytes(x.facts[n])
+	x.terms -= termBytes(x.words[n])
 	in := x.traits[n].session
 	x.learnt[in] = slices.DeleteFunc(x.learnt[in], func(m int32) bool { return m == n })
 	x.length -= int64(x.lengths[n])
@@ -769,10 +792,11 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
 	for _, t := range slices.Compact(terms) {
-		df := float64(x.df[t])
+		list := x.postings[t]
+		df := float64(len(list))
 		idf := math.Log(1 + (float64(x.size)-df+.5)/(df+.5))
 		total += idf
-		for _, n := range x.postings[t] {
+		for _, n := range list {
 			if s.shares[n] == 0 {
 				s.touched = append(s.touched, n)
 			}

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -67,17 +68,19 @@ func (x *Index) Messages() int { return len(x.messages) }
 // Passages returns how many passages the index holds.
 func (x *Index) Passages() int { return len(x.passages.message) }
 
-// Bytes returns about how much memory the index takes.
+// Bytes returns about how much memory the index takes: TestBytesAreThoseOfTheHeap.
 func (x *Index) Bytes() int64 {
 	const (
-		perTerm     = 96  // the string's header, its entry in the map, the list's header and what its room is rounded up to
-		perSession  = 200 // its entry in the map, its key and its own room
+		perIndex    = 2200 // the maps of one day and one speaker, and the first words of all sets
+		perTerm     = 96   // the string's header, its entry in the map, the list's header and what its room is rounded up to
+		perSession  = 200  // its entry in the map, its key and its own room
 		perLabels   = 3 * 4
 		perMentions = 32 + 16 // its header, and some bytes
 	)
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
 	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
-	return int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage + int64(len(x.sessions))*perSession +
+	return int64(unsafe.Sizeof(*x)) + perIndex + int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage +
+		int64(len(x.sessions))*perSession +
 		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) +
 		x.words.chars + x.words.capacity + x.vectors.bytes()
 }
@@ -121,6 +124,10 @@ func (x *Index) Add(docs ...Doc) {
 	x.refresh(touched)
 }
 
+// ErrLacksWords is the error of AddSegment where the index has a message without passages whose document in the segment has some: it
+// could not be analysed when the index got it. Such an index must be made anew.
+var ErrLacksWords = errors.New("the index has a message without its words")
+
 // AddSegment takes the documents of a segment as Add does. Damaged data is refused, and the index stays as it was.
 func (x *Index) AddSegment(data []byte) error {
 	seg, err := parseSegment(data)
@@ -128,7 +135,10 @@ func (x *Index) AddSegment(data []byte) error {
 		return err
 	}
 	touched := map[*session]struct{}{}
-	pass := x.insertSegment(seg, touched)
+	pass, lacks := x.insertSegment(seg, touched)
+	if lacks {
+		return ErrLacksWords
+	}
 	if len(pass) > 0 && pass[0] >= 0 && !slices.Contains(pass, skipped) {
 		x.addLists(seg, pass[0])
 	} else {
@@ -181,12 +191,14 @@ func (x *Index) addVectors(seg *segment, touched map[*session]struct{}) {
 // skipped is where a passage went whose message the index has already.
 const skipped = -1
 
-// insertSegment returns where each passage of the segment went; those that are not skipped are in a row.
-func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) []int32 {
-	pass := make([]int32, 0, len(seg.spans))
+// insertSegment returns where each passage of the segment went; those that are not skipped are in a row. It reports whether the index
+// has a message without the passages that the segment has of it.
+func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) (pass []int32, lacks bool) {
+	pass = make([]int32, 0, len(seg.spans))
 	x.messages = slices.Grow(x.messages, len(seg.messages))
 	for _, sm := range seg.messages {
 		m, ok := x.insert(sm.Doc, touched)
+		lacks = lacks || !ok && sm.passages > 0 && x.messages[m].first == x.messages[m].last
 		for range sm.passages {
 			to := int32(skipped)
 			if ok {
@@ -196,14 +208,15 @@ func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) []int
 		}
 	}
 	x.merge(touched)
-	return pass
+	return pass, lacks
 }
 
-// insert adds a message without its passages. Those of a session must come by seq, and merge must be called after the last.
+// insert adds a message without its passages, and returns its number; false where the index has it already. Those of a session must
+// come by seq, and merge must be called after the last.
 func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) {
 	s := x.session(d.Session)
-	if _, present := x.position(s, d.Seq); present {
-		return 0, false
+	if at, present := x.position(s, d.Seq); present {
+		return s.messages[at], false
 	}
 	m, first := int32(len(x.messages)), int32(len(x.passages.message))
 	x.messages = append(x.messages, message{

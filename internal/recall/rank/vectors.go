@@ -159,7 +159,7 @@ func (t *messageVectors) row(no int32) []int8 {
 }
 
 func (t *messageVectors) bytes() int64 {
-	sum := 4*int64(cap(t.units)+cap(t.keys)+cap(t.of)+cap(t.rows)) + 8*int64(cap(t.signs))
+	sum := 4*int64(cap(t.units)+cap(t.keys)+cap(t.of)+cap(t.rows)) + 8*int64(cap(t.signs)+cap(t.sizes))
 	for _, c := range t.chunks {
 		sum += int64(cap(c))
 	}

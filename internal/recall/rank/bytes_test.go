@@ -1,0 +1,97 @@
+package rank_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/testconversations"
+)
+
+// TestBytesAreThoseOfTheHeap: caches hold as many indexes as have their bytes, so what these leave out a process takes beyond its limits.
+// Users with little weigh most of all: there are the most of them.
+func TestBytesAreThoseOfTheHeap(t *testing.T) {
+	for _, each := range []int{1, 10, 1000} {
+		t.Run(fmt.Sprintf("%d facts", each), func(t *testing.T) {
+			isOfTheHeap(t, max(4, 4000/each), func(n int) func() *rank.FactIndex {
+				queries := testconversations.Shape{Seed: uint64(n)}.Queries(each)
+				return func() *rank.FactIndex { return factIndexOf(n, queries) }
+			})
+		})
+	}
+	for _, each := range []int{2, 30, 1000} {
+		t.Run(fmt.Sprintf("%d messages", each), func(t *testing.T) {
+			isOfTheHeap(t, max(4, 4000/each), func(n int) func() *rank.Index {
+				segment := segmentOf(testconversations.Shape{Seed: uint64(n), Sessions: 1, Messages: each, MedianWords: 25})
+				return func() *rank.Index {
+					x := rank.NewIndex()
+					if err := x.AddSegment(segment); err != nil {
+						t.Fatal(err)
+					}
+					return x
+				}
+			})
+		})
+	}
+}
+
+// isOfTheHeap makes indexes and compares what they say to take with what the heap grows by. Some allocations are rounded up, and lists
+// have room to grow: Bytes is about right when it is within a third.
+func isOfTheHeap[X interface{ Bytes() int64 }](t *testing.T, count int, prepare func(int) func() X) {
+	t.Helper()
+	build, indexes := make([]func() X, count), make([]X, count)
+	for n := range build {
+		build[n] = prepare(n)
+	}
+	before, said := heapBytes(), int64(0)
+	for n := range indexes {
+		indexes[n] = build[n]()
+		said += indexes[n].Bytes()
+	}
+	takes := heapBytes() - before
+	runtime.KeepAlive(build)
+	runtime.KeepAlive(indexes)
+	if ratio := float64(takes) / float64(said); ratio < .75 || ratio > 1.33 {
+		t.Errorf("%d indexes take %d bytes of the heap and say %d: %.2f", count, takes, said, ratio)
+	}
+}
+
+// heapBytes is what is reachable: what a pool keeps goes by the second collection.
+func heapBytes() int64 {
+	var now runtime.MemStats
+	for range 2 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&now)
+	return int64(now.HeapAlloc)
+}
+
+// factIndexOf has a fact for each text, as one that was learnt from a message, with strings of its own as a store returns them.
+func factIndexOf(user int, texts []string) *rank.FactIndex {
+	x := rank.NewFactIndex()
+	for i, text := range texts {
+		f := fact(fmt.Sprintf("%08d-%013d", user, i), "Item "+fmt.Sprint(i)+" is about "+text+".", 5, fmt.Sprintf("session-%02d", i/5), i)
+		f.Evidence[0].Quote, f.Evidence[0].MessageID = "I said: "+text, fmt.Sprintf("message-%d", i)
+		x.Put(f)
+	}
+	return x
+}
+
+// segmentOf packs the messages with a vector each.
+func segmentOf(shape testconversations.Shape) []byte {
+	var docs []rank.Doc
+	for _, s := range shape.Conversations() {
+		for i, m := range s.Messages {
+			d := rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: "s", Seq: int64(i + 1)}, Message: m})
+			values := make([]int8, 256)
+			for k := range values {
+				values[k] = int8(i + k)
+			}
+			d.Vector = rank.Vector{Version: 1, Values: values}
+			docs = append(docs, d)
+		}
+	}
+	return rank.EncodeSegment(docs)
+}
