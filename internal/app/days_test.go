@@ -227,7 +227,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 	})
 	t.Run("a week that tells of a hidden message stands in no context, and again when it is shown", func(t *testing.T) {
 		t.Parallel()
-		h := begin(t)
+		h := begin(t).again(t, hanging(t)) // else a week of what is left may be written between two calls
 		before := shown(t, h)
 		if !strings.Contains(before, "castle") {
 			t.Fatalf("shown %q", before)

@@ -615,10 +615,21 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a misspelt parameter of a query is refused", func(t *testing.T) {
-		code, header, body := h.overHTTP(t, http.MethodGet, "/v1/users?page_siz=3", "", nil)
-		if code != http.StatusBadRequest || header.Get("Content-Type") != "application/json" || !strings.Contains(body, "page_siz") {
-			t.Errorf("%d %v %s", code, header, body)
+	t.Run("a bad parameter or deadline is refused by its name, without its value", func(t *testing.T) {
+		for _, bad := range []struct{ query, timeout, field string }{
+			{"?page_siz=1234567", "", "page_siz"}, {"?page_size=canary", "", "page_size"}, {"?page_size=99999999999999", "", "page_size"},
+			{"", "canary", "X-Server-Timeout"},
+		} {
+			headers := map[string]string{}
+			if bad.timeout != "" {
+				headers["X-Server-Timeout"] = bad.timeout
+			}
+			code, header, body := h.overHTTP(t, http.MethodGet, "/v1/users"+bad.query, "", headers)
+			named := strings.Contains(body, `"message":"`+bad.field+": ") && strings.Contains(body, `"metadata":{"field":"`+bad.field+`"}`)
+			if code != http.StatusBadRequest || header.Get("Content-Type") != "application/json" || !named || !strings.Contains(body, "FIELD_INVALID") ||
+				strings.Contains(body, "canary") || strings.Contains(body, "999") || strings.Contains(body, "1234567") {
+				t.Errorf("%+v: %d %v %s", bad, code, header, body)
+			}
 		}
 	})
 	t.Run("a body that is too large is refused", func(t *testing.T) {

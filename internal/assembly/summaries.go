@@ -68,7 +68,7 @@ func addSummary(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room space
 func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room space) space {
 	begin := summaryHead(p.in, k, s)
 	empty := p.newLine(begin, "", memory.TokenCounts{})
-	text, size, shortened := takeApart(p.in, s.Text).Measure(room.tokens - empty.price.tokens - b.opening(p, k).tokens)
+	text, size, shortened := fit(p.in, s.Text, room.tokens-empty.price.tokens-b.opening(p, k).tokens)
 	if !isSaid(text) {
 		return space{}
 	}
@@ -82,14 +82,14 @@ func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room spa
 	return taken
 }
 
-// takeApart takes a summary's text apart as it is written in memory.
-func takeApart(in *Input, text string) *summary.Apart {
-	counter := in.Counter // what is taken apart may be kept, and must not keep the input
-	count := func(s string) int64 { return counter.Cost(prompttags.Indent(prompttags.Disarm(s))) }
-	if in.TakeApart == nil {
-		return summary.TakeApart(text, count)
+// fit shortens a summary's text to a room, which counts it as it is written in memory.
+func fit(in *Input, text string, room int64) (fitted string, size int64, shortened bool) {
+	count := func(s string) int64 { return in.Counter.Cost(prompttags.Indent(prompttags.Disarm(s))) }
+	takeApart := in.TakeApart
+	if takeApart == nil {
+		takeApart = summary.TakeApart
 	}
-	return in.TakeApart(text, count)
+	return takeApart(text, count).Measure(room, count)
 }
 
 // joinedCounts are a summary's counts, in which what is between the texts of its nodes may be missing.

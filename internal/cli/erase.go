@@ -123,7 +123,7 @@ func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "e") {
 		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
@@ -335,6 +335,9 @@ type messagesPopCmd struct {
 
 // Run takes the messages and prints them.
 func (c *messagesPopCmd) Run(r *run) error {
+	if c.Count < 1 {
+		return usagef("--count: set it from 1 to 1000")
+	}
 	var reply *memoryv1.PopMessagesResponse
 	until := r.env.Now().Add(c.Wait)
 	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {

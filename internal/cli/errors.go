@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -60,6 +61,10 @@ func connectHint(server, fault string) string {
 	case strings.Contains(fault, "reading server preface"):
 		return "what listens at " + server + " speaks TLS or is no Strata server: over TLS write --server https://" + server
 	}
+	host := strings.TrimPrefix(strings.TrimPrefix(server, "http://"), "https://")
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		return "no server answers at " + server + ": name its port too, such as " + server + ":8081"
+	}
 	return "no server answers at " + server + ": start one with strata serve, or name another with --server"
 }
 
@@ -72,19 +77,32 @@ func (r *run) keyHint() string {
 		"strata keys list shows an admin the state of each"
 }
 
-// commandOf is the command that a line got as far as.
+// commandOf is the command that a line got as far as, without other names that it has.
 func commandOf(c *kong.Context) string {
-	if node := c.Selected(); node != nil {
-		return node.FullPath()
+	words := c.Model.Name
+	for _, step := range c.Path {
+		if step.Command != nil {
+			words += " " + step.Command.Name
+		}
 	}
-	return c.Model.Name
+	return words
 }
 
-// printError writes an error for people: the message, then reason, fields and the way out.
+// parseHint is what to do where the words of a line are no command.
+func parseHint(parse *kong.ParseError) string {
+	help := "see " + commandOf(parse.Context) + " --help"
+	node := parse.Context.Selected()
+	if node != nil && len(node.Positional) > 0 && strings.HasPrefix(parse.Error(), "unexpected argument") {
+		return "put an argument of several words between quotes; " + help
+	}
+	return help
+}
+
+// printError writes an error for people: the message, then the reason, fields that the message does not name, and the way out.
 func printError(w io.Writer, p palette, err error) {
 	fmt.Fprintf(w, "%s %s\n", p.red("strata:"), clean(strings.ReplaceAll(err.Error(), "\n", "\n  ")))
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
-		fmt.Fprintf(w, "  see %s --help\n", commandOf(parse.Context))
+		fmt.Fprintf(w, "  %s\n", parseHint(parse))
 	}
 	e, ok := errors.AsType[*rpcError](err)
 	if !ok {
@@ -96,7 +114,9 @@ func printError(w io.Writer, p palette, err error) {
 			fmt.Fprintf(w, "  reason: %s\n", clean(d.GetReason()))
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				fmt.Fprintf(w, "  %s: %s\n", clean(v.GetField()), clean(v.GetDescription()))
+				if line := v.GetField() + ": " + v.GetDescription(); !strings.Contains(err.Error(), line) {
+					fmt.Fprintf(w, "  %s\n", clean(line))
+				}
 			}
 		case *errdetails.RetryInfo:
 			fmt.Fprintf(w, "  retry after: %s\n", d.GetRetryDelay().AsDuration())

@@ -15,31 +15,35 @@ import (
 // parseMessages reads messages as JSON, of the API or of a provider: one object, an array of them, or one after the other.
 func parseMessages(r io.Reader) ([]*memoryv1.Message, error) {
 	dec := json.NewDecoder(r)
-	var all []*memoryv1.Message
+	var list []json.RawMessage
 	for {
 		var raw json.RawMessage
 		err := dec.Decode(&raw)
 		if errors.Is(err, io.EOF) {
-			return all, nil
+			return messagesOf(list)
 		}
+		if err != nil {
+			return nil, fmt.Errorf(`read messages: they must be JSON such as {"role": "user", "text": "…"}: %w`, err)
+		}
+		some, err := oneOrMany(raw)
 		if err != nil {
 			return nil, fmt.Errorf("read messages: %w", err)
 		}
-		some, err := parseOneOrMany(raw)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
+		list = append(list, some...)
 	}
 }
 
-func parseOneOrMany(raw json.RawMessage) ([]*memoryv1.Message, error) {
-	list := []json.RawMessage{raw}
-	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("read messages: %w", err)
-		}
+// oneOrMany are the values of an array, or else the one value.
+func oneOrMany(raw json.RawMessage) ([]json.RawMessage, error) {
+	if !bytes.HasPrefix(raw, []byte("[")) {
+		return []json.RawMessage{raw}, nil
 	}
+	var list []json.RawMessage
+	err := json.Unmarshal(raw, &list)
+	return list, err
+}
+
+func messagesOf(list []json.RawMessage) ([]*memoryv1.Message, error) {
 	var all []*memoryv1.Message
 	for i, one := range list {
 		some, err := chatformats.Messages(one)

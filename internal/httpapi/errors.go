@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // writeStatus writes an error as the calls' own errors are written: google.rpc.Status as JSON.
@@ -52,11 +53,14 @@ func invalid(err error, of protoreflect.MessageDescriptor) error {
 		return nil
 	}
 	e := connect.NewError(connect.CodeInvalidArgument, errors.New("the body is no JSON of this request: "+withoutContent(err, of)))
-	info := &errdetails.ErrorInfo{Reason: "FIELD_INVALID", Domain: "strata", Metadata: map[string]string{"field": "body"}}
-	if detail, err := connect.NewErrorDetail(info); err == nil {
+	if detail, err := connect.NewErrorDetail(fieldInvalid("body")); err == nil {
 		e.AddDetail(detail)
 	}
 	return e
+}
+
+func fieldInvalid(field string) *errdetails.ErrorInfo {
+	return &errdetails.ErrorInfo{Reason: "FIELD_INVALID", Domain: "strata", Metadata: map[string]string{"field": field}}
 }
 
 // withoutContent is the text of an error of protojson: where it is, which field nobody knows and
@@ -147,7 +151,8 @@ type jsonErrors struct {
 func (w *jsonErrors) WriteHeader(code int) {
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	again := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable // with the time to retry as a header
-	if code >= http.StatusBadRequest && plain || code == http.StatusInternalServerError || again {
+	ofRequest := code == http.StatusBadRequest || code == http.StatusInternalServerError
+	if code >= http.StatusBadRequest && plain || ofRequest || again {
 		w.code = code
 		return
 	}
@@ -179,8 +184,8 @@ func (w *jsonErrors) end() {
 	}
 	w.Header().Del("Content-Length")
 	st := &spb.Status{}
-	if protojson.Unmarshal(w.held.Bytes(), st) == nil && codes.Code(st.GetCode()) != codes.Unknown { //nolint:gosec // below 17
-		writeError(w.ResponseWriter, st) // of a call
+	if protojson.Unmarshal(w.held.Bytes(), st) == nil && isOfCall(st, w.code) {
+		writeError(w.ResponseWriter, st)
 		return
 	}
 	switch w.code {
@@ -195,15 +200,51 @@ func (w *jsonErrors) end() {
 		if message == "" {
 			message = w.held.String()
 		}
-		writeStatus(w.ResponseWriter, http.StatusBadRequest, codes.InvalidArgument, ofQuery(message))
+		writeError(w.ResponseWriter, ofQuery(message))
 	}
 }
 
-// ofQuery says what is wrong with the parameters of a query, or with a path, without their values.
-func ofQuery(message string) string {
-	if strings.HasPrefix(message, "unknown field in field path ") {
-		field, _, _ := strings.Cut(message, ":")
-		return "the query has a parameter that the request has not: " + field
+// isOfCall reports whether a status comes from a call, not from the translation, which makes unknown errors of some parameters, and
+// sends what it cannot write, a parameter that is no text, as its own fault with the HTTP status of the caller's.
+func isOfCall(st *spb.Status, httpCode int) bool {
+	code := connect.Code(st.GetCode()) //nolint:gosec // below 17
+	return code != connect.CodeUnknown && httpStatus(code) == httpCode && !strings.HasPrefix(st.GetMessage(), badParameter)
+}
+
+// How the translation begins its errors of parameters. The value stands behind the name, and goes into no error.
+const (
+	badParameter     = "invalid parameter "
+	unknownParameter = "unknown field in field path "
+	badTimeout       = "invalid timeout "
+)
+
+// ofQuery says what is wrong with the parameters of a query, with a path or with the deadline, without their values.
+func ofQuery(message string) *spb.Status {
+	st := &spb.Status{Code: int32(codes.InvalidArgument)}
+	field := ""
+	switch {
+	case strings.HasPrefix(message, unknownParameter):
+		field = firstQuoted(message)
+		st.Message = field + ": the request has no such field: /openapi.yaml lists the parameters of each path"
+	case strings.HasPrefix(message, badParameter):
+		field = firstQuoted(message)
+		st.Message = field + ": the value is not of the type of the field: /openapi.yaml has the types"
+	case strings.HasPrefix(message, badTimeout):
+		field = "X-Server-Timeout"
+		st.Message = field + ": it must be a number of seconds, such as 2.5"
+	default:
+		st.Message = "a parameter of the query, or an id in the path, is not of the type of its field: /openapi.yaml has them"
+		return st
 	}
-	return "a parameter of the query, or an id in the path, is not of the type of its field: /openapi.yaml has them"
+	if detail, err := anypb.New(fieldInvalid(field)); err == nil {
+		st.Details = append(st.Details, detail)
+	}
+	return st
+}
+
+// firstQuoted is what a text has between its first two quotation marks.
+func firstQuoted(text string) string {
+	_, rest, _ := strings.Cut(text, `"`)
+	name, _, _ := strings.Cut(rest, `"`)
+	return name
 }

@@ -233,7 +233,7 @@ func (s *ContextBuilder) decide(
 		return out, err
 	}
 	in := assemblyInput(p, g, h, r)
-	in.TakeApart = s.sentences.by(r.Counter)
+	in.TakeApart = s.sentences.by(ctx, r.Counter)
 	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
 	defer hits.wait()
 	hits.filling = g.fill

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+
 	"github.com/maypok86/otter/v2"
 
 	"github.com/stratamem/strata/internal/summary"
@@ -25,15 +27,17 @@ func newSentenceCache() sentenceCache {
 	})}
 }
 
-// by returns assembly.Input.TakeApart for a counter.
-func (c sentenceCache) by(counter string) func(string, func(string) int64) *summary.Apart {
+// by returns assembly.Input.TakeApart for a counter. What is taken apart once ctx has ended is not kept: see tokens.Within.
+func (c sentenceCache) by(ctx context.Context, counter string) func(string, func(string) int64) *summary.Apart {
 	return func(text string, count func(string) int64) *summary.Apart {
 		key := sentenceKey{counter, text}
 		if known, ok := c.texts.GetIfPresent(key); ok {
 			return known
 		}
 		a := summary.TakeApart(text, count)
-		c.texts.Set(key, a)
+		if ctx.Err() == nil {
+			c.texts.Set(key, a)
+		}
 		return a
 	}
 }

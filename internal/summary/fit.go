@@ -15,14 +15,13 @@ func Fit(s string, room int64, count func(string) int64) (fitted string, shorten
 	if count(s) <= room {
 		return s, false
 	}
-	return TakeApart(s, count).Fit(room)
+	return TakeApart(s, count).Fit(room, count)
 }
 
 // Apart is a text taken apart, to be fitted into one room after another. Taking it apart is nearly all that fitting
-// costs. It never changes, so it may be used concurrently if its count may.
+// costs. It never changes, so it may be used concurrently.
 type Apart struct {
 	text   string
-	count  func(string) int64
 	size   int64 // of the whole text
 	pieces []text.Span
 	sizes  []int64 // of the pieces
@@ -31,7 +30,7 @@ type Apart struct {
 
 // TakeApart ranks and counts the sentences of a text.
 func TakeApart(s string, count func(string) int64) *Apart {
-	a := &Apart{text: s, count: count, size: count(s), pieces: text.SentenceSpans(s)}
+	a := &Apart{text: s, size: count(s), pieces: text.SentenceSpans(s)}
 	a.ranked = ranking(s, a.pieces)
 	for _, p := range a.pieces {
 		a.sizes = append(a.sizes, count(p.Of(s)))
@@ -39,14 +38,14 @@ func TakeApart(s string, count func(string) int64) *Apart {
 	return a
 }
 
-// Fit does what the function Fit does.
-func (a *Apart) Fit(room int64) (fitted string, shortened bool) {
-	fitted, _, shortened = a.Measure(room)
+// Fit does what the function Fit does. The count must be that of TakeApart, or one that counts the same.
+func (a *Apart) Fit(room int64, count func(string) int64) (fitted string, shortened bool) {
+	fitted, _, shortened = a.Measure(room, count)
 	return fitted, shortened
 }
 
 // Measure does what Fit does, and also returns the size of the fitted text.
-func (a *Apart) Measure(room int64) (fitted string, size int64, shortened bool) {
+func (a *Apart) Measure(room int64, count func(string) int64) (fitted string, size int64, shortened bool) {
 	if a.size <= room {
 		return a.text, a.size, false
 	}
@@ -60,7 +59,7 @@ func (a *Apart) Measure(room int64) (fitted string, size int64, shortened bool) 
 		taken = append(taken, i)
 	}
 	fitted = join(a.text, a.pieces, keep)
-	for size = a.count(fitted); len(taken) > 0 && size > room; size = a.count(fitted) {
+	for size = count(fitted); len(taken) > 0 && size > room; size = count(fitted) {
 		keep[taken[len(taken)-1]] = false
 		taken = taken[:len(taken)-1]
 		fitted = join(a.text, a.pieces, keep)

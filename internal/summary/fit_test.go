@@ -46,7 +46,7 @@ func TestFit(t *testing.T) {
 		apart := TakeApart(whole, runes)
 		for room := range runes(whole) + 1 {
 			want, wantShortened := Fit(whole, room, runes)
-			if got, shortened := apart.Fit(room); got != want || shortened != wantShortened {
+			if got, shortened := apart.Fit(room, runes); got != want || shortened != wantShortened {
 				t.Errorf("room %d: got %q, want %q", room, got, want)
 			}
 		}

@@ -87,6 +87,9 @@ var roles = map[string]string{"human": "user", "ai": "assistant", "AIMessageChun
 // own reads a message in the form of the API.
 func own(f fields) (*memoryv1.Message, error) {
 	f.lengthen("role", "ROLE_")
+	if role := f.text("role"); role != "" && memoryv1.Role_value[role] == 0 {
+		return nil, errors.New("role: it must be system, developer, user, assistant or tool")
+	}
 	f.lengthen("origin", "ORIGIN_")
 	f.lengthen("extract", "EXTRACT_MODE_")
 	long, err := json.Marshal(f)
