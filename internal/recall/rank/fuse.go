@@ -216,13 +216,15 @@ func (h *Hit) Lexical() bool {
 	return len(h.Retrievers) == 0 || h.Retrievers[0].Name == RetrieverLexical
 }
 
-// Placed is the hit with the role, time and passage read from the message itself, where the index's words did not find it.
-func (h Hit) Placed(m memory.Message, terms []string) Hit {
-	if !h.Lexical() {
-		h.Role, h.CreateTime = m.Role, m.SaidTime()
-		h.Passage, h.Whole = BestPassage(m.SaidText(), terms)
+// Placed is the hit itself where the index's words found it, else a copy with the role, time and passage of the message.
+func (h *Hit) Placed(m *memory.Message, terms []string) *Hit {
+	if h.Lexical() {
+		return h
 	}
-	return h
+	placed := *h
+	placed.Role, placed.CreateTime = m.Role, m.SaidTime()
+	placed.Passage, placed.Whole = BestPassage(m.SaidText(), terms)
+	return &placed
 }
 
 // BestPassage is the passage of the words with the most of the terms, the first of equal ones, and whether it is all.
