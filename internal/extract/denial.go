@@ -22,7 +22,7 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 			return ""
 		}
 		sentence = strings.ReplaceAll(sentence, "’", "'")
-		if unasserted.MatchString(sentence) {
+		if unasserted.MatchString(sentence) || forAnother.MatchString(sentence) {
 			continue
 		}
 		for _, clause := range clauseEnd.Split(sentence, -1) {
@@ -43,6 +43,9 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 var unasserted = regexp.MustCompileFrom(func() string {
 	return `(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|` + languagedata.AnyOf(languagedata.Unasserted)
 })
+
+// forAnother matches what denies a reason, and gives another: who is not vegan because of the animals, but for health, is vegan.
+var forAnother = regexp.MustCompile(`(?i)(?:n't|\bnot)\b[^,;]*\bbecause\b[^,;]*[,;]\s*(?:but |rather )?(?:it's|it is|because|for|just)\b`)
 
 // anyOf is an expression that matches what any line of a list does, in any language.
 func anyOf(list languagedata.List) *regexp.Regexp {
@@ -106,7 +109,7 @@ var spouses = sync.OnceValue(func() string { return strings.Join(languagedata.Al
 // meansOthers reports whether a clause speaks of somebody whom the fact does not name, and who does not part in it.
 func meansOthers(clause string, f memory.Fact) bool {
 	about := fold(f.Subject + " " + f.Text)
-	if isOver(clause, f) {
+	if property := overBy(clause, f); property != nil && property.ofTwo {
 		about += " " + spouses()
 	}
 	return slices.ContainsFunc(others.FindAllString(clause, -1), func(who string) bool {
@@ -115,21 +118,29 @@ func meansOthers(clause string, f memory.Fact) bool {
 	})
 }
 
-// over are properties that words end which share none with the fact: who divorces is not married.
-var over = []struct{ fact, said *regexp.Regexp }{
-	{anyOf(languagedata.OverMarried), anyOf(languagedata.EndsMarried)},
-	{anyOf(languagedata.OverTogether), anyOf(languagedata.EndsTogether)},
-	{anyOf(languagedata.OverEmployed), anyOf(languagedata.EndsEmployed)},
+// overProperty is a property that words end which share none with the fact: who divorces is not married.
+type overProperty struct {
+	fact, said *regexp.Regexp
+	ofTwo      bool // whether it ends for both, whoever of them is named
+}
+
+var over = []overProperty{
+	{fact: anyOf(languagedata.OverMarried), said: anyOf(languagedata.EndsMarried), ofTwo: true},
+	{fact: anyOf(languagedata.OverTogether), said: anyOf(languagedata.EndsTogether), ofTwo: true},
+	{fact: anyOf(languagedata.OverEmployed), said: anyOf(languagedata.EndsEmployed)},
 }
 
 // isOver reports whether a clause says that what the fact is about is over, in words of its own.
-func isOver(clause string, f memory.Fact) bool {
-	for _, o := range over {
+func isOver(clause string, f memory.Fact) bool { return overBy(clause, f) != nil }
+
+// overBy is the property of a fact that a clause says is over; nil for none.
+func overBy(clause string, f memory.Fact) *overProperty {
+	for i, o := range over {
 		if o.said.MatchString(clause) && (o.fact.MatchString(f.Text) || o.fact.MatchString(f.Attribute)) {
-			return true
+			return &over[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // concerns reports whether a clause is about what a fact says: it has all that sets the fact apart from others, or says nothing

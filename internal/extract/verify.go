@@ -337,13 +337,14 @@ func checkSmallTalk(judged factclassifier.Judgement) RejectReason {
 }
 
 // ownPassing is the logit from which on what a model writes in words of its own is taken for a statement of the moment:
-// whoever makes a fact of what somebody said has judged that it lasts. What it copies word for word is from 0 on.
+// whoever makes a fact of what somebody said has judged that it lasts, and so has who makes a wish for every answer of it. What else is
+// copied word for word is from 0 on.
 const ownPassing = 3
 
 // checkPassing: a statement that only reads like one of the moment is refused last, so that a plainer reason is given.
 func checkPassing(op Op, judged factclassifier.Judgement) RejectReason {
 	line := 0.0
-	if squeeze(op.Text) != squeeze(op.Quote) {
+	if squeeze(op.Text) != squeeze(op.Quote) || op.Kind == KindWish && promptinjection.IsWish(op.Text) {
 		line = ownPassing
 	}
 	if judged.Passing > line {

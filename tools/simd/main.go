@@ -55,22 +55,40 @@ func avx2() {
 	reduce(sums[0])
 }
 
-// avx512 does the same with 32 numbers.
+// avx512 does the same with 32 numbers, twice in a turn where there are so many: half of the turns measured a fifth faster
+// (BenchmarkInt8 with 1,536 numbers).
 func avx512() {
 	TEXT("int8AVX512", NOSPLIT, "func(row []int8, query []int16) int32")
 	row, query, n := arguments()
-	sum := ZMM()
-	VPXORD(sum, sum, sum)
-	loop(row, query, n, func() {
+	sums := []reg.VecVirtual{ZMM(), ZMM()}
+	for _, s := range sums {
+		VPXORD(s, s, s)
+	}
+	add := func(i int) {
 		wide := ZMM()
-		VPMOVSXBW(operand.Mem{Base: row}, wide)
-		VPMADDWD(operand.Mem{Base: query}, wide, wide)
-		VPADDD(wide, sum, sum)
-	})
+		VPMOVSXBW(operand.Mem{Base: row, Disp: block * i}, wide)
+		VPMADDWD(operand.Mem{Base: query, Disp: 2 * block * i}, wide, wide)
+		VPADDD(wide, sums[i], sums[i])
+	}
+	Label("loop")
+	CMPQ(n, operand.U8(2*block))
+	JB(operand.LabelRef("rest"))
+	add(0)
+	add(1)
+	ADDQ(operand.U8(2*block), row)
+	ADDQ(operand.U32(4*block), query)
+	SUBQ(operand.U8(2*block), n)
+	JMP(operand.LabelRef("loop"))
+	Label("rest")
+	CMPQ(n, operand.U8(0))
+	JE(operand.LabelRef("done"))
+	add(0)
+	Label("done")
+	VPADDD(sums[1], sums[0], sums[0])
 	upper := YMM()
-	VEXTRACTI64X4(operand.U8(1), sum, upper)
-	VPADDD(upper, sum.AsY(), sum.AsY())
-	reduce(sum)
+	VEXTRACTI64X4(operand.U8(1), sums[0], upper)
+	VPADDD(upper, sums[0].AsY(), sums[0].AsY())
+	reduce(sums[0])
 }
 
 // reduce returns the sum of the eight sums.

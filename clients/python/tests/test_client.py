@@ -13,7 +13,8 @@ import pytest
 
 import stratamem
 from stratamem import AsyncClient, Client, messages, v1
-from stratamem.testing import server
+from stratamem.retry import Retry
+from stratamem.testing import Server, server
 
 
 def said(n: int) -> list[v1.Message]:
@@ -161,6 +162,21 @@ def test_a_key_goes_with_every_call() -> None:
         with Client(guarded.address, key="") as nobody, pytest.raises(stratamem.Unauthenticated) as refused:
             nobody.record("u", "s", said(1))
         assert refused.value.reason == "UNAUTHENTICATED"
+
+
+def test_an_address_may_have_its_scheme_as_for_the_command(strata: Server, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Client("http://" + strata.address) as plain:
+        assert plain.record(user, "s", said(1)).last_seq == 1
+    monkeypatch.setenv("STRATA_SERVER", "https://" + strata.address)
+    with Client(retry=Retry(attempts=1)) as secure, pytest.raises(stratamem.Unavailable, match=r"(?i)handshake|ssl"):
+        secure.record(user, "s", said(1))  # the server speaks no TLS
+
+
+async def test_recall_has_a_deadline_of_its_own(client: Client, aclient: AsyncClient, user: str) -> None:
+    with pytest.raises(stratamem.DeadlineExceeded):
+        client.recall(user, "s", "dinner?", timeout=1e-6)
+    with pytest.raises(stratamem.DeadlineExceeded):
+        await aclient.recall(user, "s", "dinner?", timeout=1e-6)
 
 
 def test_a_stream_is_read_and_fails_like_a_call(client: Client, user: str) -> None:

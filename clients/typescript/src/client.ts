@@ -116,7 +116,10 @@ export class BaseClient {
     return recalled((await this.memory.buildContext({ ...request, userId, sessionId, profile: how.profile ?? "" }, options)).rendering);
   }
 
-  /** The session's messages in order, page by page as they are read; fields are those of ListMessagesRequest. */
+  /**
+   * The session's messages in order, page by page as they are read; messages.textOf has the words of each, which stand in its parts
+   * as a rule. fields are those of ListMessagesRequest.
+   */
   messages(
     userId: string,
     sessionId: string,
@@ -179,7 +182,39 @@ export class BaseClient {
     }
   }
 
-  /** Waits for background work on what is recorded, for at most so many milliseconds; whether it is done. */
+  /** Documents for the query, best first, or the latest put without one; fields are those of SearchDocumentsRequest, such as filter. */
+  findDocuments(
+    userId: string,
+    query = "",
+    fields: Fields<typeof v1.SearchDocumentsRequestSchema, "userId" | "query" | "asJson"> = {},
+  ): Promise<v1.SearchDocumentsResponse> {
+    return this.documents.searchDocuments({ ...fields, userId, query, asJson: true });
+  }
+
+  /** All documents below a namespace, by namespace and key; fields are those of ListDocumentsRequest. */
+  listDocuments(
+    userId: string,
+    namespacePrefix: string[] = [],
+    fields: Fields<typeof v1.ListDocumentsRequestSchema, "userId" | "namespacePrefix" | "asJson"> = {},
+  ): AsyncGenerator<v1.Document, void> {
+    return pages(
+      (pageToken) => this.documents.listDocuments({ ...fields, ...(pageToken && { pageToken }), userId, namespacePrefix, asJson: true }),
+      (page) => page.documents,
+    );
+  }
+
+  /** Deletes a document; whether there was one. */
+  async deleteDocument(userId: string, namespace: string[], key: string): Promise<boolean> {
+    try {
+      await this.documents.deleteDocument({ userId, namespace, key });
+      return true;
+    } catch (error) {
+      if (error instanceof NotFound) return false;
+      throw error;
+    }
+  }
+
+  /** Waits for background work, for at most so many milliseconds, and the server's request-timeout, 10 s by default; whether it is done. */
   async wait(userId: string, sessionId: string, of: Iterable<v1.Watermark | WorkName> = [], timeoutMs = 10_000): Promise<boolean> {
     const timeout = { seconds: BigInt(Math.floor(timeoutMs / 1000)), nanos: Math.round((timeoutMs % 1000) * 1e6) };
     return (await this.work.waitForWatermark({ userId, sessionId, of: watermarks(of), timeout })).reached;

@@ -149,7 +149,17 @@ for (const runtime of runtimes) {
         return true;
       });
       assert.deepEqual(await memory.documentValue(user, namespace, "soup"), { n: 2 });
-      await memory.documents.deleteDocument({ userId: user, namespace, key: "soup" });
+      const listed: string[] = [];
+      for await (const document of memory.listDocuments(user, ["memories"])) listed.push(`${document.key} ${document.valueJson}`);
+      assert.deepEqual(listed, ['soup {"n":2}']);
+      const filter = { n: { $gte: 2 } };
+      const hits = (await memory.findDocuments(user, "", { namespacePrefix: ["memories"], filter })).hits;
+      assert.deepEqual(
+        hits.map((hit) => hit.document?.valueJson),
+        ['{"n":2}'],
+      );
+      assert.equal(await memory.deleteDocument(user, namespace, "soup"), true);
+      assert.equal(await memory.deleteDocument(user, namespace, "soup"), false);
       assert.equal(await memory.documentValue(user, namespace, "soup"), undefined);
       await assert.rejects(memory.putDocument(user, [], "soup", {}), (e: StrataError) => e.field === "document.namespace");
     });

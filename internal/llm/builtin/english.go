@@ -27,6 +27,8 @@ var english = grammar{
 	inversions:  enFacts.inversions("inversions"),
 	enders:      enFacts.named("enders"),
 	corrections: enFacts.named("corrections"),
+	takenBack:   enFacts.pattern("taken-back"),
+	values:      enFacts.named("values"),
 	past:        enFacts.pattern("past"),
 	former:      enFacts.pattern("former"),
 	tags:        enFacts.pattern("tags"),

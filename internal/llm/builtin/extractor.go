@@ -50,10 +50,11 @@ type finding struct {
 	text      string // "" to take back whatever holds of the attribute
 	attribute string
 	quote     string
-	kind      string // as in extract.Op
-	said      string // the clause as the rule read it
-	from, to  int    // where its object stands there
-	known     string // the alias of the known fact that it takes back; "" for any that says the text
+	kind      string   // as in extract.Op
+	said      string   // the clause as the rule read it
+	from, to  int      // where its object stands there
+	known     string   // the alias of the known fact that it takes back or the place of; "" for any that says the text
+	mends     *finding // what it corrects, where that has another property or none; nil for nothing
 }
 
 const (
@@ -89,6 +90,8 @@ type grammar struct {
 	inversions  func() []inversion
 	enders      func() []named
 	corrections func() []named                            // of what was said last: what is right in the group "right", what was wrong in "wrong"
+	takenBack   *regexp.Regexp                            // a correction that can be nothing else; nil where none is known
+	values      func() []named                            // kinds of values of which a correction may put one in place of another
 	past        *regexp.Regexp                            // words that say of a statement that it held once; nil for none
 	former      *regexp.Regexp                            // what somebody did for a living once; nil where clauses say it
 	tags        *regexp.Regexp                            // what may stand after a statement; nil for none

@@ -112,7 +112,11 @@ func remembered(t *testing.T, messages []memory.Message) []string {
 	t.Helper()
 	facts := map[string]memory.Fact{}
 	for i, m := range messages {
-		task := extract.NewTask(extract.Input{Session: "s", Context: messages[max(0, i-3):i], Messages: []memory.Message{m}})
+		known := slices.SortedFunc(maps.Values(facts), func(a, b memory.Fact) int { return strings.Compare(a.ID, b.ID) })
+		task := extract.NewTask(extract.Input{
+			Session: "s", Context: messages[max(0, i-3):i], Messages: []memory.Message{m},
+			Known: slices.DeleteFunc(known, func(f memory.Fact) bool { return !f.IsCurrent() }),
+		})
 		answer, err := builtin.Extractor{}.Extract(context.Background(), task)
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,7 @@ var korean = grammar{
 	inversions:  koFacts.inversions("inversions"),
 	enders:      koFacts.named("enders"),
 	corrections: koFacts.named("corrections"),
+	values:      func() []named { return nil },
 	past:        koFacts.pattern("past"),
 	join:        joinKorean,
 }

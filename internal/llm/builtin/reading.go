@@ -82,6 +82,7 @@ func (r *reading) read(l extract.Line) {
 			found = append(found, successors(sentence, found, spanish)...)
 		}
 		for _, f := range found {
+			f = r.inPlaceOfMended(l, f)
 			switch {
 			case stated.quote != "":
 				f.quote = stated.quote
@@ -409,8 +410,16 @@ func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
 		if i := c.pattern.SubexpIndex("wrong"); i >= 0 {
 			wrong = m[i]
 		}
+		certain := wrong != "" || g.takenBack != nil && g.takenBack.MatchString(said)
 		for _, f := range slices.Backward(last) {
-			if mended, ok := g.mend(f, right, wrong); ok {
+			mended, ok := g.mend(f, right, wrong)
+			if ok && mended.attribute != f.attribute {
+				mended.mends, ok = &f, certain
+			}
+			if !ok {
+				mended, ok = g.swap(f, right, wrong)
+			}
+			if ok {
 				mended.quote = said
 				return mended, true
 			}
@@ -422,7 +431,7 @@ func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
 // noValue is what follows the words of a correction without being one.
 var noValue = marks{"no-value"}.pattern(`(?i)^(?:%s)(?:\s|$)`)
 
-// mend is a statement with another object: the same rule must find it, of the same property.
+// mend is a statement with another object: the same rule must find it.
 func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {
 	if f.attribute == "" || f.said == "" || noValue.MatchString(right) {
 		return finding{}, false
@@ -435,11 +444,58 @@ func (g *grammar) mend(f finding, right, wrong string) (finding, bool) {
 		right += " " + rest
 	}
 	for _, mended := range g.find(g.join(f.said[:f.from], right, f.said[f.to:])) {
-		if mended.rule == f.rule && mended.attribute == f.attribute && mended.text != f.text {
+		ofObject := mended.attribute != "" && strings.Contains(f.rule.attribute, "$") // who is allergic to pecans is to another thing
+		if mended.rule == f.rule && (mended.attribute == f.attribute || ofObject) && mended.text != f.text {
 			return mended, true
 		}
 	}
 	return finding{}, false
+}
+
+// swap is a clause that was kept with another value in place of what was wrong in it, or of its only value of that kind.
+func (g *grammar) swap(f finding, right, wrong string) (finding, bool) {
+	if f.said != "" || f.op != opAdd || noValue.MatchString(right) {
+		return finding{}, false
+	}
+	clause, right := f.quote, strings.TrimPrefix(right, enBeforeValue.FindString(right))
+	for _, kind := range g.values() {
+		if kind.pattern.FindString(right) != right || right == "" {
+			continue
+		}
+		at := kind.pattern.FindAllStringIndex(clause, 2)
+		if len(at) != 1 {
+			continue
+		}
+		old := clause[at[0][0]:at[0][1]]
+		if wrong != "" && !strings.Contains(strings.ToLower(wrong), strings.ToLower(old)) || strings.EqualFold(old, right) {
+			continue
+		}
+		mended := retellingOf(clause, false).find(clause[:at[0][0]] + right + clause[at[0][1]:])
+		mended.mends = &f
+		return mended, true
+	}
+	return finding{}, false
+}
+
+// enBeforeValue is what stands before a value.
+var enBeforeValue = enFacts.pattern("before-value")
+
+// inPlaceOfMended is a correction that takes the place of what it corrects: of an operation so far, or of a known fact.
+func (r *reading) inPlaceOfMended(l extract.Line, f finding) finding {
+	if f.mends == nil {
+		return f
+	}
+	speaker := r.task.SpeakerOf(l)
+	r.ops = slices.DeleteFunc(r.ops, func(o extract.Op) bool {
+		return l.Learn && o.Op == opAdd && o.Text == f.mends.text && o.Subject == speaker
+	})
+	for _, k := range r.task.Known {
+		said := k.Fact.Text == f.mends.text || slices.ContainsFunc(k.Fact.Evidence, func(e memory.Evidence) bool { return e.Quote == f.mends.quote })
+		if said && strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned {
+			f.known = k.Alias
+		}
+	}
+	return f
 }
 
 // isNumber reports whether a word is a number.

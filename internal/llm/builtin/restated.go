@@ -21,8 +21,11 @@ func restatedAll(sentences []string) []restatement {
 // restated are the sentences to read in place of a sentence: itself where no form of it is known.
 func restated(sentence string) []restatement {
 	bare := strings.TrimRight(strings.TrimSpace(sentence), " .!")
-	if m := enThenAsked.FindStringSubmatch(strings.TrimSpace(sentence)); m != nil {
-		return []restatement{{said: m[1] + "."}, {said: strings.TrimPrefix(strings.TrimSpace(sentence), m[1]+", ")}}
+	if asked := thenAsked(strings.TrimSpace(sentence)); asked != nil {
+		return asked
+	}
+	if introduced := koIntroduced(strings.TrimSpace(sentence)); introduced != nil {
+		return introduced
 	}
 	if m := enReason.FindStringSubmatch(bare); m != nil {
 		return append(withoutSuggestion(m[1]+m[2]), restatement{said: m[3] + " to " + m[2] + ".", quote: bare})
@@ -44,8 +47,6 @@ func restated(sentence string) []restatement {
 var (
 	// enReason is what somebody asks for because of an allergy: what is asked, what it is about, and whose allergy it is.
 	enReason = enAsked.pattern("because-of-allergy")
-	// enThenAsked is a statement of the speaker, and a question that goes on from it.
-	enThenAsked = enAsked.pattern("then-asked")
 	// koReason is an allergy that is the reason of a request.
 	koReason = koAsked.pattern("because-of-allergy")
 	// enSuggestion asks that something be suggested never again.
@@ -61,4 +62,56 @@ func withoutSuggestion(clause string) []restatement {
 		return nil
 	}
 	return []restatement{{said: "I never want to have " + m[2] + " " + strings.ToLower(m[1]) + "ed.", quote: clause}}
+}
+
+// asThenAsked are, by language, a statement of the speaker and a question that goes on from it.
+var asThenAsked = [...]func() []inversion{
+	enAsked.inversions("then-asked"), esAsked.inversions("then-asked"), koAsked.inversions("then-asked"),
+	jaAsked.inversions("then-asked"), zhAsked.inversions("then-asked"),
+}
+
+// thenAsked are the statement of the speaker with which a question begins, and the question: "as a vegan, what can I eat in Lyon?" says
+// "I'm vegan". nil for any other sentence.
+func thenAsked(sentence string) []restatement {
+	if !strings.ContainsAny(sentence, "?？") || len(sentence) > maxSentenceBytes {
+		return nil
+	}
+	for i, of := range asThenAsked {
+		for _, entry := range of() {
+			m := entry.pattern.FindStringSubmatch(sentence)
+			if m == nil {
+				continue
+			}
+			question := m[len(m)-1]
+			stated := restatement{said: strings.ReplaceAll(entry.stated[0], "$1", m[1])}
+			if !strings.Contains(sentence, strings.TrimRight(stated.said, ".。")) {
+				stated.quote = strings.TrimRight(strings.TrimSuffix(sentence, question), " ,，、")
+			}
+			if i == 0 && stated.quote != "" && len(english.find(stated.said)) == 0 { // nobody is a first step, or a rule
+				continue
+			}
+			return []restatement{stated, {said: question}}
+		}
+	}
+	return nil
+}
+
+var (
+	// koIntroduces is a name and what is said of whoever has it.
+	koIntroduces = koAsked.pattern("introduces")
+	// koNoGivenNames are words that look like names.
+	koNoGivenNames = koAsked.words("no-given-names")
+)
+
+// koIntroduced are the name and the rest of a sentence such as "혜진이고 부산에 살아요", if a rule reads the rest as said of the speaker; nil for
+// any other.
+func koIntroduced(sentence string) []restatement {
+	m := koIntroduces.FindStringSubmatch(sentence)
+	if m == nil || koNoGivenNames().Has(m[1]) || korean.blocked.MatchString(sentence) || len(korean.find(m[2])) == 0 {
+		return nil
+	}
+	return []restatement{
+		{said: "제 이름은 " + m[1] + "이에요.", quote: strings.TrimRight(strings.TrimSuffix(sentence, m[2]), " ,")},
+		{said: m[2]},
+	}
 }

@@ -47,19 +47,31 @@ TEXT ·int8AVX512(SB), NOSPLIT, $0-52
 	MOVQ   query_base+24(FP), CX
 	MOVQ   row_len+8(FP), DX
 	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
 
 loop:
-	CMPQ      DX, $0x00
-	JE        done
-	VPMOVSXBW (AX), Z1
-	VPMADDWD  (CX), Z1, Z1
-	VPADDD    Z1, Z0, Z0
-	ADDQ      $0x20, AX
-	ADDQ      $0x40, CX
-	SUBQ      $0x20, DX
+	CMPQ      DX, $0x40
+	JB        rest
+	VPMOVSXBW (AX), Z2
+	VPMADDWD  (CX), Z2, Z2
+	VPADDD    Z2, Z0, Z0
+	VPMOVSXBW 32(AX), Z2
+	VPMADDWD  64(CX), Z2, Z2
+	VPADDD    Z2, Z1, Z1
+	ADDQ      $0x40, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x40, DX
 	JMP       loop
 
+rest:
+	CMPQ      DX, $0x00
+	JE        done
+	VPMOVSXBW (AX), Z2
+	VPMADDWD  (CX), Z2, Z2
+	VPADDD    Z2, Z0, Z0
+
 done:
+	VPADDD        Z1, Z0, Z0
 	VEXTRACTI64X4 $0x01, Z0, Y1
 	VPADDD        Y1, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X1

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/when"
 )
@@ -449,9 +447,12 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
 	x.admit(q, s)
-	x.addLexical(q, s)
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
+	compared := x.compareVectors(q, s)
+	defer compared.finish() // nobody may read the index any more, even after a panic
+	x.addLexical(q, s)      // beside the other processors
 	if dense {
+		compared.finish()
 		near := x.nearest(q, s)
 		s.addRanked(byVector, near)
 		sources = x.sources(near)
@@ -640,12 +641,14 @@ type foundFact struct {
 	scores [factRetrievers]float64
 }
 
-// factScratch is what one search works in, by fact number. Between searches all but cosines, exact, rest, candidates and admitted is zero.
+// factScratch is what one search works in, by fact number. Between searches all but cosines, highs, exact, rest, candidates and admitted
+// is zero.
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
 	query          steppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
+	highs          []int32   // of the facts with a vector here: what cosine goes on from
 	exact          []float32 // of the cosines those that were reckoned in full; 0 for the others
 	rest           []int32   // facts that may be among the nearest
 	candidates     []factCandidate
@@ -659,7 +662,7 @@ func (s *factScratch) grow(facts int) {
 	if len(s.scores) < facts {
 		room := facts * 9 / 8
 		s.scores, s.shares, s.cosines, s.exact = make([]float64, room), make([]float64, room), make([]float32, room), make([]float32, room)
-		s.admitted, s.passed, s.places = make([]bool, room), make([]bool, room), make([]int32, room)
+		s.admitted, s.passed, s.places, s.highs = make([]bool, room), make([]bool, room), make([]int32, room), make([]int32, room)
 	}
 }
 
@@ -811,16 +814,9 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 	s.addRanked(byWords, a.sorted())
 }
 
-// nearest returns the facts with the highest cosines, the best first. What a first pass over the upper halves of all numbers leaves
-// behind cannot be among them.
+// nearest returns the facts with the highest cosines, the best first, after compareVectors has finished. What that leaves behind cannot
+// be among them.
 func (x *FactIndex) nearest(q FactQuery, s *factScratch) []scoredFact {
-	clear(s.cosines[:len(x.facts)])
-	clear(s.exact[:len(x.facts)])
-	s.query = steppedQuery{}
-	if len(q.Vector) == x.vectors.dim {
-		s.query = factQuery(q.Vector)
-		x.compareVectors(&s.query, s.cosines)
-	}
 	x.addSimilar(q.Similar, s.cosines)
 	least := x.leastNear(s)
 	a := x.newRetriever()
@@ -890,7 +886,7 @@ func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
 		return float64(s.cosines[n])
 	}
 	if s.exact[n] == 0 {
-		s.exact[n] = x.vectors.cosine(&s.query, row)
+		s.exact[n] = x.vectors.cosine(&s.query, row, s.highs[n])
 	}
 	return float64(s.exact[n])
 }
@@ -935,30 +931,23 @@ func (x *FactIndex) addTimes(q FactQuery, s *factScratch) {
 	}
 }
 
-// minShare is for how many vectors another goroutine is worth its start.
-const minShare = 2000
-
-// compareVectors sets what the first pass finds of the cosines of the facts with a vector. The processors share them.
-func (x *FactIndex) compareVectors(query *steppedQuery, cosines []float32) {
-	n := len(x.vectors.owners)
-	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var others safegroup.Group
-	for from := share; from < n; from += share {
-		others.Go(func() error {
-			x.compareRows(query, cosines, from, min(from+share, n))
-			return nil
-		})
+// compareVectors starts the first pass: it sets what the high halves of all numbers make of the cosines of the facts with a vector.
+func (x *FactIndex) compareVectors(q FactQuery, s *factScratch) *scan {
+	clear(s.cosines[:len(x.facts)])
+	clear(s.exact[:len(x.facts)])
+	s.query = steppedQuery{}
+	rows := 0
+	if len(q.Vector) > 0 && len(q.Vector) == x.vectors.dim {
+		s.query = factQuery(q.Vector)
+		rows = len(x.vectors.owners)
 	}
-	x.compareRows(query, cosines, 0, min(share, n))
-	safegroup.Must(others.Wait())
-}
-
-func (x *FactIndex) compareRows(query *steppedQuery, cosines []float32, from, to int) {
-	for row := from; row < to; row++ {
-		if owner := x.vectors.owners[row]; owner != none {
-			cosines[owner] = x.vectors.likely(query, int32(row))
+	return startScan(rows, func(from, to int) {
+		for row := from; row < to; row++ {
+			if owner := x.vectors.owners[row]; owner != none {
+				s.cosines[owner], s.highs[owner] = x.vectors.likely(&s.query, int32(row))
+			}
 		}
-	}
+	})
 }
 
 // relevance is the cosine of a fact whose vector is here or in the view, where the query has one; else the share of the

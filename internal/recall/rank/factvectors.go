@@ -95,14 +95,15 @@ func factQuery(v []float32) steppedQuery {
 	return q
 }
 
-// likely is the inner product with a row but for its low halves.
-func (t *factVectors) likely(q *steppedQuery, row int32) float32 {
+// likely is the inner product with a row but for its low halves, and that of the high halves in steps, from which cosine goes on.
+func (t *factVectors) likely(q *steppedQuery, row int32) (cosine float32, high int32) {
 	if t.areWhole() {
-		return Dot(q.whole, t.wholeRow(row))
+		return Dot(q.whole, t.wholeRow(row)), 0
 	}
 	width := dot.Padded(t.dim)
 	from := int(row%rowsPerChunk) * width
-	return float32(dot.Int8(t.chunks[row/rowsPerChunk].high[from:from+width], q.steps)) * q.step * t.steps[row]
+	high = dot.Int8(t.chunks[row/rowsPerChunk].high[from:from+width], q.steps)
+	return float32(high) * q.step * t.steps[row], high
 }
 
 // slack is by how much likely can differ from cosine: no more than the product of the lengths of the query and of what the low halves
@@ -117,14 +118,14 @@ func (t *factVectors) slack(q *steppedQuery, row int32) float64 {
 // cosineSlack is far more than single precision takes from a product of vectors of length 1.
 const cosineSlack = 1e-5
 
-// cosine is the inner product with a row: for vectors of length 1 their cosine.
-func (t *factVectors) cosine(q *steppedQuery, row int32) float32 {
+// cosine is the inner product with a row: for vectors of length 1 their cosine. high is what likely returned for both.
+func (t *factVectors) cosine(q *steppedQuery, row, high int32) float32 {
 	if t.areWhole() {
 		return Dot(q.whole, t.wholeRow(row))
 	}
-	high, low := t.row(row)
-	sum := float64(dot.Int8(high, q.steps)) + float64(dot.Int8(low, q.steps))/lowSteps
-	return float32(sum * float64(q.step) * float64(t.steps[row]))
+	_, lows := t.row(row)
+	low := dot.Int8(lows, q.steps)
+	return float32((float64(high) + float64(low)/lowSteps) * float64(q.step) * float64(t.steps[row]))
 }
 
 func (t *factVectors) bytes() int64 {

@@ -2,12 +2,10 @@ package rank
 
 import (
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/dot"
-	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Vector is the embedding of a message. Only its direction counts: values are multiples of any step.
@@ -342,26 +340,14 @@ const messageSteps = 255
 func (r *ranking) compareAll(query []float32) {
 	t := &r.x.vectors
 	q := stepped(query, messageSteps)
-	n := len(t.units)
-	share := max(minShare, (n+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	var others safegroup.Group
-	for from := share; from < n; from += share {
-		others.Go(func() error {
-			r.compareRows(&q, from, min(from+share, n))
-			return nil
-		})
-	}
-	r.compareRows(&q, 0, min(share, n))
-	safegroup.Must(others.Wait())
-}
-
-func (r *ranking) compareRows(q *steppedQuery, from, to int) {
-	for row := from; row < to; row++ {
-		if row%rowsPerChunk == 0 && r.stopped() {
+	startScan(len(t.units), func(from, to int) {
+		if r.stopped() {
 			return
 		}
-		r.s.cosines[row] = r.x.vectors.cosine(q, int32(row))
-	}
+		for row := from; row < to; row++ {
+			r.s.cosines[row] = t.cosine(&q, int32(row))
+		}
+	}).finish()
 }
 
 // cosine is that of a row's own vector with the query.

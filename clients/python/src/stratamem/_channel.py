@@ -49,8 +49,10 @@ def settings(
 ) -> Settings:
     """The settings of a client; what is None comes from STRATA_SERVER and STRATA_KEY, as for the strata command."""
     key = os.environ.get("STRATA_KEY", "") if key is None else key
+    address = address or os.environ.get("STRATA_SERVER", "") or DEFAULT_ADDRESS
+    tls = tls or address.startswith("https://")
     return Settings(
-        address=address or os.environ.get("STRATA_SERVER", "") or DEFAULT_ADDRESS,
+        address=address.removeprefix("https://").removeprefix("http://"),
         timeout=timeout,
         retry=retry or Retry(),
         metadata=(("authorization", f"Bearer {key}"),) if key else (),

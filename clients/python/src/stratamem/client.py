@@ -102,8 +102,8 @@ class Client:
     """Calls one server, over one connection that any number of threads may share.
 
     address and key are those of STRATA_SERVER and STRATA_KEY where they are not given, as for the strata command; the address
-    is 127.0.0.1:8081 where that is not set either. tls is True for the machine's certificate authorities, or credentials of
-    grpc. timeout is how long one call may take with all its attempts, in seconds.
+    is 127.0.0.1:8081 where that is not set either. tls is True for the machine's certificate authorities, as with an address that
+    begins with https://, or credentials of grpc. timeout is how long one call may take with all its attempts, in seconds.
     """
 
     def __init__(
@@ -166,15 +166,26 @@ class Client:
         """Builds the context of the next model call. fields are those of BuildContextRequest; see messages.rendered."""
         return self.memory.BuildContext(_build(user_id, session_id, query, pending, **fields), timeout=timeout)
 
-    def recall(self, user_id: str, session_id: str, query: str, *, beside: Iterable[Any] = (), summary: bool = False, **fields: Any) -> str:
+    def recall(
+        self,
+        user_id: str,
+        session_id: str,
+        query: str,
+        *,
+        beside: Iterable[Any] = (),
+        summary: bool = False,
+        timeout: float | None = None,
+        **fields: Any,
+    ) -> str:
         """What memory knows that helps with the query, as one text between fences, "" for nothing: for agents that hold their
         session's messages themselves. What the messages beside it say is left out; summary has it hold the session's summary,
         for messages that do not reach back to the beginning. fields are those of BuildContextRequest."""
         request = _memory.request(user_id, session_id, query, beside, summary, **fields)
-        return _memory.block(self.memory.BuildContext(request))
+        return _memory.block(self.memory.BuildContext(request, timeout=timeout))
 
     def messages(self, user_id: str, session_id: str, **fields: Any) -> Iterator[v1.Message]:
-        """The session's messages in order, page by page as they are read; fields are those of ListMessagesRequest."""
+        """The session's messages in order, page by page as they are read; messages.text_of has the words of each, which stand in
+        its parts as a rule. fields are those of ListMessagesRequest."""
         request = v1.ListMessagesRequest(user_id=user_id, session_id=session_id, **fields)
         return self.pages(self.memory.ListMessages, request, "messages")
 
@@ -239,7 +250,8 @@ class Client:
         return True
 
     def wait(self, user_id: str, session_id: str, *of: v1.Watermark | WorkName, timeout: float = 10.0) -> bool:
-        """Waits for background work on what is recorded, for at most so many seconds; whether it is done."""
+        """Waits for background work on what is recorded, for at most so many seconds, and no longer than the server's
+        request-timeout, 10 s by default; whether it is done."""
         request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=_watermarks(of))
         request.timeout.FromNanoseconds(int(timeout * 1e9))
         return self.work.WaitForWatermark(request).reached
@@ -319,11 +331,19 @@ class AsyncClient:
         return await self.memory.BuildContext(_build(user_id, session_id, query, pending, **fields), timeout=timeout)
 
     async def recall(
-        self, user_id: str, session_id: str, query: str, *, beside: Iterable[Any] = (), summary: bool = False, **fields: Any
+        self,
+        user_id: str,
+        session_id: str,
+        query: str,
+        *,
+        beside: Iterable[Any] = (),
+        summary: bool = False,
+        timeout: float | None = None,
+        **fields: Any,
     ) -> str:
         """As Client.recall."""
         request = _memory.request(user_id, session_id, query, beside, summary, **fields)
-        return _memory.block(await self.memory.BuildContext(request))
+        return _memory.block(await self.memory.BuildContext(request, timeout=timeout))
 
     def messages(self, user_id: str, session_id: str, **fields: Any) -> AsyncIterator[v1.Message]:
         """As Client.messages."""
