@@ -35,8 +35,9 @@ const (
 	percentStep  = 10
 )
 
-// leastGrowth is what a heap may grow at least, up to mostPercent, however little of it the collector scans.
-const leastGrowth = 32 << 20
+// leastGrowth is what a heap may grow at least, up to mostPercent, however little of it the collector scans. With half of it a
+// BuildContext on 10,000 messages (strata-bench context) takes a tenth more processor time: a collection each 40 calls instead of 73.
+const leastGrowth = 64 << 20
 
 // heap is what was live after a collection.
 type heap struct {

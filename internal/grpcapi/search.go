@@ -206,7 +206,7 @@ func hitProto(h recall.MessageHit, explain bool) *memoryv1.MessageHit {
 		Hidden: h.IsHidden(),
 	}
 	if explain {
-		out.Explanation = explanationProto(h.Hit, h.Rank)
+		out.Explanation = explanationProto(&h.Hit, h.Rank)
 	}
 	return out
 }
@@ -223,7 +223,7 @@ func rangesProto(s string, spans []text.Span) []*memoryv1.TextRange {
 	return out
 }
 
-func explanationProto(h rank.Hit, at int) *memoryv1.Explanation {
+func explanationProto(h *rank.Hit, at int) *memoryv1.Explanation {
 	out := &memoryv1.Explanation{
 		Rank: int32(at), Score: h.Score, Relevance: h.Relevance, Kind: string(h.Kind),
 	}

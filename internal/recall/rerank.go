@@ -113,7 +113,7 @@ func (s *Searcher) documents(
 			return nil, nil, err
 		}
 		for _, v := range found {
-			best = append(best, rank.Reranked{Hit: v.Hit, At: start + v.At})
+			best = append(best, rank.Reranked{Hit: *v.Hit, At: start + v.At})
 			documents = append(documents, document(v, in))
 		}
 	}

@@ -181,8 +181,7 @@ func (s *Searcher) matchedMessages(ctx context.Context, q MessageQuestion, scope
 		found, err := s.index.Search(ctx, q)
 		return found, nil, err
 	}
-	limit := q.Limit
-	q.Limit += rank.FuseDepth
+	q.viewed = s.transcript != nil
 	var found Found
 	var matches []rank.Match
 	var late []memory.Degradation
@@ -199,7 +198,7 @@ func (s *Searcher) matchedMessages(ctx context.Context, q MessageQuestion, scope
 		return Found{}, nil, err
 	}
 	found.Hits = fused(found, matches, q.MinRelevance)
-	found.Hits = found.Hits[:min(len(found.Hits), limit)]
+	found.Hits = found.Hits[:min(len(found.Hits), q.Limit)]
 	return found, late, nil
 }
 
@@ -262,7 +261,7 @@ func (s *Searcher) readPage(ctx context.Context, p SearchParams, page []rank.Hit
 			return SearchResult{}, err
 		}
 		for _, v := range found {
-			hit := messageHit(*v.Message, v.Hit, p.Offset+start+v.At+1, q.Terms)
+			hit := messageHit(*v.Message, *v.Hit, p.Offset+start+v.At+1, q.Terms)
 			hit.Message = Shown(hit.Message, s.profiles.SecretsOf(""))
 			out.Hits = append(out.Hits, hit)
 			size += v.Message.Message.ContentBytes()
@@ -304,8 +303,8 @@ type Candidates struct {
 
 // Confirmed is a hit with its message, as the primary store has it.
 type Confirmed struct {
-	Hit     rank.Hit
-	At      int // its index in Candidates.Hits
+	Hit     *rank.Hit // not to be changed: it may be that of Candidates.Hits
+	At      int       // its index in Candidates.Hits
 	Message *memory.PlacedMessage
 }
 
@@ -335,22 +334,22 @@ func (in Candidates) Places() []memory.Place {
 	return places
 }
 
-// Match puts hits and messages together, and counts the hits that the view should not have returned.
+// Match puts hits and messages, which stand in the order of the hits, together, and counts the hits that the view should not have
+// returned.
 func (in Candidates) Match(messages []memory.PlacedMessage) (out []Confirmed, stale int) {
-	placed := make(map[memory.Place]int, len(messages)) // their numbers: a message is large
-	for n := range messages {
-		placed[messages[n].Place] = n
-	}
 	all := in.isWhole(messages)
-	out = make([]Confirmed, 0, min(len(in.Hits), len(messages)))
+	out = make([]Confirmed, 0, len(messages))
 	for i := range in.Hits {
 		h := &in.Hits[i]
-		n, ok := placed[h.Place]
+		ok := len(messages) > 0 && messages[0].Place == h.Place
 		switch {
-		case ok && in.admits(h, messages[n].Message):
-			out = append(out, Confirmed{h.Placed(messages[n].Message, in.Query.Terms), i, &messages[n]})
+		case ok && in.admits(h, &messages[0].Message):
+			out = append(out, Confirmed{h.Placed(&messages[0].Message, in.Query.Terms), i, &messages[0]})
 		case h.OnlyViewed() && (ok || all):
 			stale++
+		}
+		if ok {
+			messages = messages[1:]
 		}
 	}
 	return out, stale
@@ -367,7 +366,7 @@ func (in Candidates) isWhole(messages []memory.PlacedMessage) bool {
 
 // admits reports whether a message may be a hit. An index knows its time by the millisecond; what only a view found may be anything,
 // since the view has what it was given, but is not believed.
-func (in Candidates) admits(h *rank.Hit, m memory.Message) bool {
+func (in Candidates) admits(h *rank.Hit, m *memory.Message) bool {
 	said := m.SaidTime()
 	inTime := (in.Query.From.IsZero() || !said.Before(in.Query.From)) && (in.Query.To.IsZero() || said.Before(in.Query.To))
 	return inTime && (!h.OnlyViewed() || m.Recallable() && (in.Query.Roles == nil || slices.Contains(in.Query.Roles, m.Role)))

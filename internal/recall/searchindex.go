@@ -166,7 +166,8 @@ type MessageQuestion struct {
 	// Sources returns the messages from which the facts nearest to the vector were learnt.
 	Sources func() ([]rank.Match, error)
 
-	count func(*rank.Index) // searches instead of all that; nil for none
+	count  func(*rank.Index) // searches instead of all that; nil for none
+	viewed bool              // a full-text view is asked beside the index
 }
 
 // isEmpty reports whether there is nothing to look for.
@@ -271,7 +272,11 @@ func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Foun
 		}
 	}
 	return l.inScratch(ctx, x, func() {
-		found.Result, found.Passages, found.Standing = x.index.Search(q.Query), x.index.Passages(), x.index.Standing(q.Query)
+		found.Passages, found.Standing = x.index.Passages(), x.index.Standing(q.Query)
+		if len(found.Standing) > 0 || q.viewed || q.namesTime() || q.Vector != nil { // the words do not rank alone
+			q.Limit += rank.FuseDepth
+		}
+		found.Result = x.index.Search(q.Query)
 	})
 }
 

@@ -91,7 +91,7 @@ type ContextResult struct {
 	StepLimitReached bool
 	History          compaction.Result // what the context policy did to the session's messages
 	Found            recall.Found
-	Recalled         []rank.Hit       // what assembly.Item.Rank counts in
+	Recalled         []*rank.Hit      // what assembly.Item.Rank counts in
 	Ranks            []int            // the rank of each of them, from 1
 	Facts            []recall.FactHit // what the Rank of an item of SectionFacts counts in
 	FactsScored      int

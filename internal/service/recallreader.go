@@ -100,11 +100,11 @@ func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(*recall.Co
 	recalled := make([]assembly.Recalled, 0, len(found))
 	r.out.Recalled, r.out.Ranks = slices.Grow(r.out.Recalled, len(found)), slices.Grow(r.out.Ranks, len(found))
 	for i := range found {
-		v := &found[i] // large
+		v := &found[i]
 		if v.Message.IsHidden() {
 			continue
 		}
-		recalled = append(recalled, assembly.Recalled{PlacedMessage: v.Message, Span: cut(&v.Hit), Step: selections[v.Hit.Fill]})
+		recalled = append(recalled, assembly.Recalled{PlacedMessage: v.Message, Span: cut(v.Hit), Step: selections[v.Hit.Fill]})
 		r.out.Recalled, r.out.Ranks = append(r.out.Recalled, v.Hit), append(r.out.Ranks, rankOf(v))
 	}
 	return recalled

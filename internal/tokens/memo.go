@@ -8,7 +8,7 @@ import (
 const (
 	memoBits     = 16              // 65,536 entries, half a mebibyte in all: more than a language has words in use
 	memoWays     = 4               // entries that a piece may occupy: they share a line of the processor's cache
-	maxMemoBytes = 24              // of a piece; longer ones seldom come again
+	maxMemoBytes = 48              // of a piece, such as the head of a line with the first word behind it; longer ones seldom come again
 	maxMemoCost  = 1<<memoBits - 2 // of a piece; none of so few bytes costs as much
 )
 

@@ -24,6 +24,9 @@ func restated(sentence string) []restatement {
 	if asked := thenAsked(strings.TrimSpace(sentence)); asked != nil {
 		return asked
 	}
+	if introduced := koIntroduced(strings.TrimSpace(sentence)); introduced != nil {
+		return introduced
+	}
 	if m := enReason.FindStringSubmatch(bare); m != nil {
 		return append(withoutSuggestion(m[1]+m[2]), restatement{said: m[3] + " to " + m[2] + ".", quote: bare})
 	}
@@ -91,4 +94,24 @@ func thenAsked(sentence string) []restatement {
 		}
 	}
 	return nil
+}
+
+var (
+	// koIntroduces is a name and what is said of whoever has it.
+	koIntroduces = koAsked.pattern("introduces")
+	// koNoGivenNames are words that look like names.
+	koNoGivenNames = koAsked.words("no-given-names")
+)
+
+// koIntroduced are the name and the rest of a sentence such as "혜진이고 부산에 살아요", if a rule reads the rest as said of the speaker; nil for
+// any other.
+func koIntroduced(sentence string) []restatement {
+	m := koIntroduces.FindStringSubmatch(sentence)
+	if m == nil || koNoGivenNames().Has(m[1]) || korean.blocked.MatchString(sentence) || len(korean.find(m[2])) == 0 {
+		return nil
+	}
+	return []restatement{
+		{said: "제 이름은 " + m[1] + "이에요.", quote: strings.TrimRight(strings.TrimSuffix(sentence, m[2]), " ,")},
+		{said: m[2]},
+	}
 }

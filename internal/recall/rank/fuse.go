@@ -216,29 +216,37 @@ func (h *Hit) Lexical() bool {
 	return len(h.Retrievers) == 0 || h.Retrievers[0].Name == RetrieverLexical
 }
 
-// Placed is the hit with the role, time and passage read from the message itself, where the index's words did not find it.
-func (h Hit) Placed(m memory.Message, terms []string) Hit {
-	if !h.Lexical() {
-		h.Role, h.CreateTime = m.Role, m.SaidTime()
-		h.Passage, h.Whole = BestPassage(m.SaidText(), terms)
+// Placed is the hit itself where the index's words found it, else a copy with the role, time and passage of the message.
+func (h *Hit) Placed(m *memory.Message, terms []string) *Hit {
+	if h.Lexical() {
+		return h
 	}
-	return h
+	placed := *h
+	placed.Role, placed.CreateTime = m.Role, m.SaidTime()
+	placed.Passage, placed.Whole = BestPassage(m.SaidText(), terms)
+	return &placed
 }
 
 // BestPassage is the passage of the words with the most of the terms, the first of equal ones, and whether it is all.
 func BestPassage(words string, terms []string) (best text.Span, whole bool) {
+	passages := text.Passages(words)
+	switch len(passages) {
+	case 0:
+		return text.Span{}, true
+	case 1: // as of most messages: nothing to compare
+		return passages[0], true
+	}
 	wanted := make(map[string]bool, len(terms))
 	for _, t := range terms {
 		wanted[t] = true
 	}
-	passages := text.Passages(words)
 	most := -1
 	for _, p := range passages {
 		if n := matches(text.Terms(p.Of(words)), wanted); n > most {
 			best, most = p, n
 		}
 	}
-	return best, len(passages) <= 1
+	return best, false
 }
 
 // matches counts the wanted terms, each once.

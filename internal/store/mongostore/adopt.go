@@ -48,7 +48,7 @@ func (s *archive) AdoptSession(ctx context.Context, p store.Adoption) (store.Ado
 	}
 	var from userDoc
 	touched := operators(eq("update_time", micros(p.Time)), nil)
-	err = s.users.FindOneAndUpdate(ctx, importing(p.Import), touched).Decode(&from)
+	err = decodeOne(s.users.FindOneAndUpdate(ctx, importing(p.Import), touched), &from)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, store.ImportGone()
 	}
@@ -158,7 +158,7 @@ func rekeyed[D any](ctx context.Context, in *mongo.Collection, docs []D, change 
 // moveHead gives the session's head to the life. Whoever ends that life meanwhile may have looked for its sessions before: see confirm.
 func (s *archive) moveHead(ctx context.Context, p store.Adoption, from, to userDoc) error {
 	var d sessionDoc
-	err := s.conversations.FindOne(ctx, eq("_id", p.Session.Key, "scope", from.Scope)).Decode(&d)
+	err := decodeOne(s.conversations.FindOne(ctx, eq("_id", p.Session.Key, "scope", from.Scope)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.ImportGone()
 	}

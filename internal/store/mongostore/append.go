@@ -331,7 +331,7 @@ func (b *batch) reload(ctx context.Context) error {
 		return err
 	}
 	var d sessionDoc
-	err := b.conversations.FindOne(ctx, eq("_id", b.seen.key)).Decode(&d)
+	err := decodeOne(b.conversations.FindOne(ctx, eq("_id", b.seen.key)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return b.load(ctx)
 	}
@@ -450,5 +450,6 @@ func (b *batch) find(ctx context.Context, field string, values [][]byte, fields 
 	if err != nil {
 		return nil, b.failed("find known turns", err)
 	}
-	return turns, b.failed("find known turns", cursor.All(ctx, &turns))
+	err = decodeAll(ctx, cursor, &turns)
+	return turns, b.failed("find known turns", err)
 }

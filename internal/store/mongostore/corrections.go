@@ -206,7 +206,7 @@ func (s *summaryStore) repeatedChange(ctx context.Context, w store.SummaryWrite,
 		return memory.SummaryRevision{}, nil
 	}
 	var first revisedDoc
-	err := s.summaryRevisions.FindOne(ctx, eq("target", d.Target, "request", d.Request)).Decode(&first)
+	err := decodeOne(s.summaryRevisions.FindOne(ctx, eq("target", d.Target, "request", d.Request)), &first)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return memory.SummaryRevision{}, nil

@@ -85,7 +85,7 @@ func unexpiredAt(now time.Time) bson.E {
 // storedDocument reads a document, whether it has expired or not; nil where there is none.
 func (s *documentStore) storedDocument(ctx context.Context, scope memory.ScopeKey, p memory.DocumentPlace) (*documentDoc, error) {
 	var d documentDoc
-	err := s.documents.FindOne(ctx, eq("_id", documentID(scope, p)), options.FindOne().SetProjection(withoutVector())).Decode(&d)
+	err := decodeOne(s.documents.FindOne(ctx, eq("_id", documentID(scope, p)), options.FindOne().SetProjection(withoutVector())), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -425,7 +425,7 @@ func (s *documentStore) unlessDeleted(ctx context.Context, u userDoc, d memory.D
 func (s *documentStore) deletedAt(ctx context.Context, u userDoc, p memory.DocumentPlace) (time.Time, error) {
 	hash := store.DeletedDocumentHash(u.hashKey(), p)
 	var d deletedDoc
-	err := s.deletedDocuments.FindOne(ctx, eq("_id", newDeletedDoc(u.Scope, store.DeletedDocument{Hash: hash}).ID)).Decode(&d)
+	err := decodeOne(s.deletedDocuments.FindOne(ctx, eq("_id", newDeletedDoc(u.Scope, store.DeletedDocument{Hash: hash}).ID)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return time.Time{}, nil
 	}

@@ -239,7 +239,7 @@ func (s *erasureStore) complete(ctx context.Context, d erasureDoc) (erasureDoc, 
 		{Key: "$inc", Value: eq("rows", rows)},
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
-	err = s.erasures.FindOneAndUpdate(ctx, eq("_id", d.ID), done, o).Decode(&d)
+	err = decodeOne(s.erasures.FindOneAndUpdate(ctx, eq("_id", d.ID), done, o), &d)
 	return d, s.failed("store that an erasure has begun", err)
 }
 
@@ -264,7 +264,7 @@ func (s *erasureStore) markEnded(ctx context.Context, d erasureDoc) error {
 func (s *core) endIfEnding(ctx context.Context, ref memory.UserRef) error {
 	var u userDoc
 	ending := eq("tenant", ref.Tenant, "user_id", ref.UserID, "ended", eq("$exists", true))
-	err := s.users.FindOne(ctx, ending, options.FindOne().SetProjection(eq("ended", 1))).Decode(&u)
+	err := decodeOne(s.users.FindOne(ctx, ending, options.FindOne().SetProjection(eq("ended", 1))), &u)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil
 	}
@@ -326,7 +326,7 @@ func turnsOf(key memory.SessionKey) bson.D { return eq("$gt", string(key)+"/", "
 
 // erasure reads an erasure of the tenant; JOB_NOT_FOUND when there is none.
 func (s *erasureStore) erasure(ctx context.Context, tenant, id string) (d erasureDoc, err error) {
-	err = s.erasures.FindOne(ctx, eq("_id", id, "tenant", tenant)).Decode(&d)
+	err = decodeOne(s.erasures.FindOne(ctx, eq("_id", id, "tenant", tenant)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return d, store.ErasureNotFound(id)
 	}
@@ -429,7 +429,7 @@ func (s *erasureStore) SessionOfKey(ctx context.Context, user memory.UserRef, ke
 		return memory.SessionRef{}, err
 	}
 	var d sessionDoc
-	err = s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), options.FindOne().SetProjection(eq("state", 0))).Decode(&d)
+	err = decodeOne(s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), options.FindOne().SetProjection(eq("state", 0))), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return memory.SessionRef{}, store.IncarnationNotFound(user)
 	}
@@ -442,7 +442,7 @@ func (s *erasureStore) Purge(context.Context) error { return nil }
 // SweepErasure implements store.Erasures.
 func (s *erasureStore) SweepErasure(ctx context.Context, id string, limit int) (deleted int64, done bool, err error) {
 	var d erasureDoc
-	err = s.erasures.FindOne(ctx, eq("_id", id)).Decode(&d)
+	err = decodeOne(s.erasures.FindOne(ctx, eq("_id", id)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, false, store.ErasureNotFound(id)
 	}

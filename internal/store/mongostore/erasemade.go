@@ -173,7 +173,7 @@ func (s *erasureStore) openSuccessor(ctx context.Context, d erasureDoc, replaced
 		var last jobDoc
 		of := eq("scope", d.Scope, "session", job.Session, "kind", job.Kind, "level", job.Level, "from", job.From)
 		o := options.FindOne().SetSort(eq("generation", -1)).SetProjection(eq("generation", 1))
-		if err := s.jobs.FindOne(ctx, of, o).Decode(&last); err != nil {
+		if err := decodeOne(s.jobs.FindOne(ctx, of, o), &last); err != nil {
 			return s.failed("find the last generation of a job", err)
 		}
 		next := encodeJob(store.SuccessorOf(job, last.Generation+1, fromMicros(d.CreateTime)))

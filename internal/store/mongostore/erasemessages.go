@@ -55,7 +55,7 @@ type turnEraser struct {
 func (s *turnEraser) sessionHashKey(ctx context.Context, d erasureDoc) (memory.HashKey, error) {
 	session := sessionDoc{Scope: d.Scope}
 	o := options.FindOne().SetProjection(eq("scope", 1, "hash_key", 1))
-	err := s.conversations.FindOne(ctx, eq("_id", d.Session), o).Decode(&session)
+	err := decodeOne(s.conversations.FindOne(ctx, eq("_id", d.Session), o), &session)
 	if errors.Is(err, mongo.ErrNoDocuments) { // gone as a whole, with its turns
 		err = nil
 	}
@@ -101,7 +101,7 @@ func (s *turnEraser) inLivingSession(ctx context.Context, d erasureDoc) error {
 
 func (s *turnEraser) holdsFence(ctx context.Context, d erasureDoc) (bool, error) {
 	var session sessionDoc
-	err := s.conversations.FindOne(ctx, eq("_id", d.Session)).Decode(&session)
+	err := decodeOne(s.conversations.FindOne(ctx, eq("_id", d.Session)), &session)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
 	}
@@ -180,7 +180,7 @@ func (s *turnEraser) replacing(ctx context.Context, d erasureDoc, h head, p stor
 func (s *turnEraser) isFence(ctx context.Context, d erasureDoc) (bool, error) {
 	var t turnDoc
 	o := options.FindOne().SetProjection(eq("erasure", 1))
-	err := s.turns.FindOne(ctx, eq("_id", turnID(d.Session, d.Fence)), o).Decode(&t)
+	err := decodeOne(s.turns.FindOne(ctx, eq("_id", turnID(d.Session, d.Fence)), o), &t)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
 	}
@@ -230,7 +230,7 @@ func (s *turnEraser) eachBatch(ctx context.Context, filter, projection bson.D, f
 	var batch []turnDoc
 	for cursor.Next(ctx) {
 		var t turnDoc
-		if err := cursor.Decode(&t); err != nil {
+		if err := decodeCurrent(cursor, &t); err != nil {
 			return s.failed("read turns", err)
 		}
 		if batch = append(batch, t); len(batch) == turnsEmptied {

@@ -85,7 +85,7 @@ func (s *erasureStore) reviseDeleted(ctx context.Context, d erasureDoc) (first b
 		if d.Session != "" {
 			var of sessionDoc
 			o := options.FindOne().SetProjection(eq("session_id", 1))
-			if err := s.conversations.FindOne(ctx, eq("_id", d.Session), o).Decode(&of); errors.Is(err, mongo.ErrNoDocuments) {
+			if err := decodeOne(s.conversations.FindOne(ctx, eq("_id", d.Session), o), &of); errors.Is(err, mongo.ErrNoDocuments) {
 				return false, nil // the session was erased meanwhile
 			} else if err != nil {
 				return false, s.failed("find session", err)

@@ -225,7 +225,7 @@ func readAll[D any](ctx context.Context, c *mongo.Collection, filter bson.D, o *
 		return nil, err
 	}
 	var docs []D
-	err = cursor.All(ctx, &docs)
+	err = decodeAll(ctx, cursor, &docs)
 	return docs, err
 }
 

@@ -107,7 +107,7 @@ func (s *factStore) Fact(ctx context.Context, user memory.UserRef, id string) (m
 		return memory.Fact{}, err
 	}
 	var d factDoc
-	err = s.facts.FindOne(ctx, eq("_id", factKey(u.Scope, id))).Decode(&d)
+	err = decodeOne(s.facts.FindOne(ctx, eq("_id", factKey(u.Scope, id))), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return memory.Fact{}, store.FactNotFound(user, id)
 	}

@@ -305,7 +305,7 @@ func (s *feedStore) ViewBuild(ctx context.Context, view memory.View) (int64, err
 	var doc struct {
 		Build int64 `bson:"build"`
 	}
-	err := s.meta.FindOne(ctx, eq("_id", viewID(view))).Decode(&doc)
+	err := decodeOne(s.meta.FindOne(ctx, eq("_id", viewID(view))), &doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 1, nil
 	}

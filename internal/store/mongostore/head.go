@@ -77,7 +77,7 @@ func (s *transcript) newer(ctx context.Context, h *head) error {
 // catchUp writes turns to the session's head that it lacks because a server died between the two writes.
 func (s *transcript) catchUp(ctx context.Context, key memory.SessionKey) error {
 	var d sessionDoc
-	err := s.conversations.FindOne(ctx, eq("_id", key)).Decode(&d)
+	err := decodeOne(s.conversations.FindOne(ctx, eq("_id", key)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil
 	}

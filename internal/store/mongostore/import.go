@@ -30,7 +30,7 @@ func (s *archive) BeginImport(ctx context.Context, p store.ImportStart) error {
 // import may pause, may leave documents of a life that nobody has.
 func (s *archive) AddImported(ctx context.Context, p store.ImportedRecords) error {
 	var u userDoc
-	err := s.users.FindOneAndUpdate(ctx, importing(p.Scope), operators(eq("update_time", micros(p.Time)), nil)).Decode(&u)
+	err := decodeOne(s.users.FindOneAndUpdate(ctx, importing(p.Scope), operators(eq("update_time", micros(p.Time)), nil)), &u)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.ImportGone()
 	}
@@ -89,7 +89,7 @@ func (im *imports) insert(ctx context.Context, s *core) error {
 // and looks again.
 func (s *archive) PublishImport(ctx context.Context, p store.ImportEnd) error {
 	var staged userDoc
-	err := s.users.FindOne(ctx, importing(p.User.Scope)).Decode(&staged)
+	err := decodeOne(s.users.FindOne(ctx, importing(p.User.Scope)), &staged)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.ImportGone()
 	}

@@ -183,7 +183,7 @@ func (s *journal) checkRange(ctx context.Context, p store.JobOpening) (sessionID
 		return "", nil
 	}
 	var d sessionDoc
-	err = s.conversations.FindOne(ctx, eq("_id", p.Session, "scope", p.Scope)).Decode(&d)
+	err = decodeOne(s.conversations.FindOne(ctx, eq("_id", p.Session, "scope", p.Scope)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return "", store.IncarnationNotFound(p.User)
 	}
@@ -212,7 +212,7 @@ func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind me
 // findJob reads a job of the user.
 func (s *journal) findJob(ctx context.Context, scope memory.ScopeKey, ref store.JobRef) (jobDoc, error) {
 	var d jobDoc
-	err := s.jobs.FindOne(ctx, eq("_id", ref.ID, "scope", scope)).Decode(&d)
+	err := decodeOne(s.jobs.FindOne(ctx, eq("_id", ref.ID, "scope", scope)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return d, store.JobNotFound(ref.User, ref.ID)
 	}

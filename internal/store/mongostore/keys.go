@@ -160,7 +160,7 @@ func (s *keyStore) Key(ctx context.Context, id string) (store.Key, error) {
 
 func (s *keyStore) oneKey(ctx context.Context, filter bson.D, id string) (store.Key, error) {
 	var d keyDoc
-	err := s.apiKeys.FindOne(ctx, filter).Decode(&d)
+	err := decodeOne(s.apiKeys.FindOne(ctx, filter), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.Key{}, store.KeyNotFound(id)
 	}
@@ -216,7 +216,7 @@ func (s *keyStore) NoteKeyUse(ctx context.Context, id string, at time.Time) erro
 // Tenant implements store.Keys.
 func (s *keyStore) Tenant(ctx context.Context, id string) (store.Tenant, error) {
 	var d tenantDoc
-	err := s.tenants.FindOne(ctx, eq("_id", id)).Decode(&d)
+	err := decodeOne(s.tenants.FindOne(ctx, eq("_id", id)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return store.Tenant{ID: id}, nil
 	}
@@ -316,7 +316,7 @@ func (s *keyStore) UpdateTenant(ctx context.Context, u store.TenantUpdate) (stor
 	var d tenantDoc
 	for { // of two that insert the tenant at once, one finds it inserted; a server may report a duplicate key or no document
 		o := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
-		err := s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o).Decode(&d)
+		err := decodeOne(s.tenants.FindOneAndUpdate(ctx, eq("_id", u.ID), change, o), &d)
 		if mongo.IsDuplicateKeyError(err) || errors.Is(err, mongo.ErrNoDocuments) {
 			continue
 		}

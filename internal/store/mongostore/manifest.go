@@ -117,7 +117,7 @@ func segmentID(scope memory.ScopeKey, no int64) string { return fmt.Sprintf("%s/
 // manifest reads the user's manifest; one of revision 0 before the first segment.
 func (s *searchIndex) manifest(ctx context.Context, scope memory.ScopeKey) (manifestDoc, error) {
 	m := manifestDoc{Scope: scope, NextNo: firstNo(scope)}
-	err := s.searchIndexes.FindOne(ctx, eq("_id", scope)).Decode(&m)
+	err := decodeOne(s.searchIndexes.FindOne(ctx, eq("_id", scope)), &m)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return m, nil
 	}

@@ -30,7 +30,7 @@ func noteSecrets(ctx context.Context, turns *mongo.Collection, log *slog.Logger)
 			ID       string       `bson:"_id"`
 			Messages []messageDoc `bson:"messages"`
 		}
-		if err := cursor.Decode(&turn); err != nil {
+		if err := decodeCurrent(cursor, &turn); err != nil {
 			return fmt.Errorf("decode a turn: %w", err)
 		}
 		change, n, err := withSecrets(turn.Messages)

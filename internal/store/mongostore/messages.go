@@ -171,7 +171,7 @@ func (s *transcript) turnRange(ctx context.Context, key memory.SessionKey, q sto
 // turnWith returns the id of the turn that stored the message; "" when there is none.
 func (s *transcript) turnWith(ctx context.Context, key memory.SessionKey, seq int64) (string, error) {
 	var t turnDoc
-	err := s.turns.FindOne(ctx, eq("session", key, "messages.seq", seq), options.FindOne().SetProjection(eq("_id", 1))).Decode(&t)
+	err := decodeOne(s.turns.FindOne(ctx, eq("session", key, "messages.seq", seq), options.FindOne().SetProjection(eq("_id", 1))), &t)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return "", nil
 	}
@@ -200,7 +200,7 @@ func (s *transcript) walk(ctx context.Context, filter bson.D, q store.MessageQue
 	defer cursor.Close(ctx) //nolint:errcheck // what was read is whole; the server ends cursors by itself
 	for cursor.Next(ctx) {
 		var t turnDoc
-		if err := cursor.Decode(&t); err != nil {
+		if err := decodeCurrent(cursor, &t); err != nil {
 			return s.failed("read messages", err)
 		}
 		if more, err := each(t); !more || err != nil {
@@ -283,7 +283,7 @@ func (s *transcript) ownSessions(
 		return nil, s.failed("find sessions", err)
 	}
 	var docs []sessionDoc
-	if err := cursor.All(ctx, &docs); err != nil {
+	if err := decodeAll(ctx, cursor, &docs); err != nil {
 		return nil, s.failed("find sessions", err)
 	}
 	own := make(map[memory.SessionKey]sessionDoc, len(docs))
@@ -403,8 +403,8 @@ func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memor
 			continue
 		}
 		f := foundMessage{turn: turn.Lookup("turn").AsInt64()}
-		if err := raw.Unmarshal(&f.doc); err != nil {
-			return fmt.Errorf("decode a message: %w", err)
+		if err := f.doc.UnmarshalBSON(raw.Document()); err != nil {
+			return err
 		}
 		found[memory.Place{Session: session, Seq: seq}] = f
 	}
@@ -445,9 +445,9 @@ func (s *transcript) relabel(ctx context.Context, turn string, at int, u store.M
 	if change := labels(at, u); len(change) > 0 {
 		o := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(withoutOriginals())
 		there := eq("_id", turn, fmt.Sprintf("messages.%d.deleted", at), eq("$ne", true))
-		err = s.turns.FindOneAndUpdate(ctx, there, change, o).Decode(&t)
+		err = decodeOne(s.turns.FindOneAndUpdate(ctx, there, change, o), &t)
 	} else {
-		err = s.turns.FindOne(ctx, eq("_id", turn), options.FindOne().SetProjection(withoutOriginals())).Decode(&t)
+		err = decodeOne(s.turns.FindOne(ctx, eq("_id", turn), options.FindOne().SetProjection(withoutOriginals())), &t)
 	}
 	if errors.Is(err, mongo.ErrNoDocuments) || (err == nil && (at >= len(t.Messages) || t.Messages[at].Deleted)) {
 		return memory.Message{}, store.MessageNotFound(u.Ref, u.MessageID)

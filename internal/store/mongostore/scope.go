@@ -148,7 +148,8 @@ func (s *core) findUser(ctx context.Context, ref memory.UserRef) (userDoc, error
 		return u, nil
 	}
 	var u userDoc
-	err := s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID), options.FindOne().SetProjection(eq("state", 0))).Decode(&u)
+	o := options.FindOne().SetProjection(eq("state", 0))
+	err := decodeOne(s.users.FindOne(ctx, eq("tenant", ref.Tenant, "user_id", ref.UserID), o), &u)
 	if errors.Is(err, mongo.ErrNoDocuments) || err == nil && u.Ended != "" {
 		return userDoc{}, store.UserNotFound(ref)
 	}
@@ -167,7 +168,7 @@ func (s *core) withState(ctx context.Context, u userDoc) (userDoc, error) {
 		return u, nil
 	}
 	var now userDoc
-	err := s.users.FindOne(ctx, eq("_id", u.Scope)).Decode(&now)
+	err := decodeOne(s.users.FindOne(ctx, eq("_id", u.Scope)), &now)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return now, store.UserNotFound(u.ref())
 	}
@@ -184,7 +185,7 @@ func (s *core) session(ctx context.Context, ref memory.SessionRef) (userDoc, ses
 		return u, d, nil
 	}
 	var d sessionDoc
-	err = s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", ref.SessionID)).Decode(&d)
+	err = decodeOne(s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", ref.SessionID)), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return u, d, store.SessionNotFound(ref)
 	}
@@ -226,7 +227,7 @@ func (s *core) ensureSession(ctx context.Context, u userDoc, sessionID, profile 
 	_, err := s.conversations.InsertOne(ctx, d)
 	if mongo.IsDuplicateKeyError(err) {
 		d = sessionDoc{}
-		err = s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", sessionID)).Decode(&d)
+		err = decodeOne(s.conversations.FindOne(ctx, eq("scope", u.Scope, "session_id", sessionID)), &d)
 	}
 	if errors.Is(err, mongo.ErrNoDocuments) { // it was erased in between
 		return d, store.Contention("the session is being erased")

@@ -308,7 +308,7 @@ func (s *searchIndex) Segments(ctx context.Context, user memory.UserRef, nos []i
 	var found []store.Segment
 	for _, no := range nos { // one at a time: their data may be more together than a reply holds
 		var d segmentDoc
-		err := s.segments.FindOne(ctx, eq("_id", segmentID(u.Scope, no))).Decode(&d)
+		err := decodeOne(s.segments.FindOne(ctx, eq("_id", segmentID(u.Scope, no))), &d)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			continue
 		}
@@ -606,7 +606,7 @@ func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (wa
 		Waits bool  `bson:"_id"`
 		N     int64 `bson:"n"`
 	}
-	if err := cursor.All(ctx, &counts); err != nil {
+	if err := decodeAll(ctx, cursor, &counts); err != nil {
 		return 0, 0, s.failed("count messages to embed", err)
 	}
 	for _, c := range counts {

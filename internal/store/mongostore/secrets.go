@@ -33,7 +33,7 @@ func (s *shared) FenceSecret(ctx context.Context, minted []byte) ([]byte, error)
 // fenceSecret is the secret that is stored, nil for none.
 func (s *shared) fenceSecret(ctx context.Context) ([]byte, error) {
 	var doc secretDoc
-	err := s.meta.FindOne(ctx, eq("_id", fenceSecretID)).Decode(&doc)
+	err := decodeOne(s.meta.FindOne(ctx, eq("_id", fenceSecretID)), &doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, nil
 	}

@@ -101,7 +101,7 @@ func (s *transcript) changeSession(ctx context.Context, was sessionDoc, u store.
 		bson.E{Key: "$max", Value: eq("update_time", micros(u.Time))},
 	)
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
-	err = s.conversations.FindOneAndUpdate(ctx, eq("_id", was.Key, "revision", was.Revision), update, o).Decode(&now)
+	err = decodeOne(s.conversations.FindOneAndUpdate(ctx, eq("_id", was.Key, "revision", was.Revision), update, o), &now)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return now, false, nil
 	}

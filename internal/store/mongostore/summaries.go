@@ -221,7 +221,7 @@ func (s *summaryStore) readPeriods(
 	defer cursor.Close(ctx) //nolint:errcheck // what was read is whole; the server ends cursors by itself
 	for last := ""; len(periods) < q.Limit && cursor.Next(ctx); {
 		var d nodeDoc
-		if err := cursor.Decode(&d); err != nil {
+		if err := decodeCurrent(cursor, &d); err != nil {
 			return nil, err
 		}
 		if d.Period == last {
@@ -309,7 +309,7 @@ func (s *summaryStore) takeBack(ctx context.Context, scope memory.ScopeKey, w st
 func (s *summaryStore) sessionIDOf(ctx context.Context, u userDoc, key memory.SessionKey) (string, error) {
 	var d sessionDoc
 	o := options.FindOne().SetProjection(eq("session_id", 1))
-	err := s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), o).Decode(&d)
+	err := decodeOne(s.conversations.FindOne(ctx, eq("_id", key, "scope", u.Scope), o), &d)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return "", store.IncarnationNotFound(u.ref())
 	}

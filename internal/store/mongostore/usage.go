@@ -88,7 +88,7 @@ func (s *usageStore) sum(ctx context.Context, of *mongo.Collection, stages bson.
 	var sums []struct {
 		N int64 `bson:"n"`
 	}
-	if err := cursor.All(ctx, &sums); err != nil {
+	if err := decodeAll(ctx, cursor, &sums); err != nil {
 		return 0, s.failed("count messages", err)
 	}
 	if len(sums) == 0 {

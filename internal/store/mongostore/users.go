@@ -114,7 +114,7 @@ func (s *userStore) changeUser(ctx context.Context, was userDoc, u store.UserUpd
 		update = append(update, bson.E{Key: "$min", Value: eq("periods_at", micros(u.Time))})
 	}
 	o := options.FindOneAndUpdate().SetReturnDocument(options.After)
-	err = s.users.FindOneAndUpdate(ctx, eq("_id", was.Scope, "revision", was.Revision), update, o).Decode(&now)
+	err = decodeOne(s.users.FindOneAndUpdate(ctx, eq("_id", was.Scope, "revision", was.Revision), update, o), &now)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return now, false, nil
 	}
@@ -128,7 +128,7 @@ func (s *userStore) Tenants(ctx context.Context) ([]string, error) {
 	for {
 		var d userDoc
 		o := options.FindOne().SetSort(eq("tenant", 1, "user_id", 1)).SetProjection(eq("tenant", 1))
-		err := s.users.FindOne(ctx, filter, o).Decode(&d)
+		err := decodeOne(s.users.FindOne(ctx, filter, o), &d)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return tenants, nil
 		}

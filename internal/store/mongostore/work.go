@@ -51,7 +51,7 @@ func (s *workStore) readBesideUser(ctx context.Context, scope memory.ScopeKey, r
 		return err
 	})
 	both.Go(func() error {
-		err := s.conversations.FindOne(reading, eq("scope", scope, "session_id", ref.SessionID)).Decode(&session)
+		err := decodeOne(s.conversations.FindOne(reading, eq("scope", scope, "session_id", ref.SessionID)), &session)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return nil
 		}
@@ -295,7 +295,7 @@ func (s *workStore) countJobs(ctx context.Context) ([]store.KindStats, error) {
 		return nil, s.failed("count jobs", err)
 	}
 	var counts []jobCount
-	if err := cursor.All(ctx, &counts); err != nil {
+	if err := decodeAll(ctx, cursor, &counts); err != nil {
 		return nil, s.failed("count jobs", err)
 	}
 	return kindStats(counts), nil

@@ -349,7 +349,8 @@ func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.Sessio
 		keys[i] = p.Session
 	}
 	slices.SortFunc(keys, cmp.Compare)
-	encoded, err := json.Marshal(slices.Compact(keys))
+	keys = slices.Compact(keys)
+	encoded, err := json.Marshal(keys)
 	if err != nil {
 		return nil, fmt.Errorf("encode session keys: %w", err)
 	}

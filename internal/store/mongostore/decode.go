@@ -1,0 +1,162 @@
+package mongostore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// The driver's own Decode and All make a reader with a buffer of 4 KiB for each document, and copy each number and text through it
+// (driver 2.9): decodeOne, decodeCurrent and decodeAll read the reply's bytes where they are.
+
+// decodeOne decodes what a query for one document found; mongo.ErrNoDocuments where it found none.
+func decodeOne(found *mongo.SingleResult, to any) error {
+	raw, err := found.Raw()
+	if err != nil {
+		return err
+	}
+	return bson.Unmarshal(raw, to)
+}
+
+// decodeCurrent decodes the document that the cursor is at.
+func decodeCurrent(cursor *mongo.Cursor, to any) error { return bson.Unmarshal(cursor.Current, to) }
+
+// decodeAll decodes every document that the cursor has left, and closes it.
+func decodeAll[D any](ctx context.Context, cursor *mongo.Cursor, to *[]D) error {
+	defer cursor.Close(ctx) //nolint:errcheck // what was read is whole; the server ends cursors by itself
+	*to = make([]D, 0, cursor.RemainingBatchLength())
+	for cursor.Next(ctx) {
+		*to = append(*to, *new(D))
+		if err := decodeCurrent(cursor, &(*to)[len(*to)-1]); err != nil {
+			return err
+		}
+	}
+	return cursor.Err()
+}
+
+// UnmarshalBSON implements bson.Unmarshaler, without reflection: a context reads hundreds of messages, and the driver's decoding of their
+// fields was most of what it took here. BenchmarkDecodingATurn compares the two.
+func (d *messageDoc) UnmarshalBSON(data []byte) error {
+	*d = messageDoc{}
+	return eachField(data, "a message", func(name []byte, v bsoncore.Value) (ok bool) {
+		switch string(name) {
+		case "id":
+			return readText(v, &d.ID)
+		case "body_hash":
+			return readBytes(v, &d.BodyHash)
+		case "seq":
+			return readNumber(v, &d.Seq)
+		case "role":
+			return readNumber(v, &d.Role)
+		case "origin":
+			return readNumber(v, &d.Origin)
+		case "extract":
+			return readNumber(v, &d.Extract)
+		case "pinned":
+			return readBool(v, &d.Pinned)
+		case "hidden":
+			return readBool(v, &d.Hidden)
+		case "deleted":
+			return readBool(v, &d.Deleted)
+		case "freed":
+			return readBool(v, &d.Freed)
+		case "first_hash":
+			return readBytes(v, &d.FirstHash)
+		case "create_time":
+			return readNumber(v, &d.CreateTime)
+		case "record_time":
+			return readNumber(v, &d.RecordTime)
+		case "o200k":
+			return readNumber(v, &d.O200K)
+		case "cl100k":
+			return readNumber(v, &d.CL100K)
+		case "name":
+			return readText(v, &d.Name)
+		case "text":
+			return readText(v, &d.Text)
+		case "parts":
+			return readText(v, &d.Parts)
+		case "tags":
+			return readTexts(v, &d.Tags)
+		case "metadata":
+			return readText(v, &d.Metadata)
+		case "original":
+			return readOriginal(v, &d.Original)
+		}
+		return true
+	})
+}
+
+// eachField calls read with the fields of a document that are not null. One that read refuses is an error, whose text names no value.
+func eachField(data []byte, what string, read func(name []byte, v bsoncore.Value) (ok bool)) error {
+	size, rest, ok := bsoncore.ReadLength(data)
+	if !ok || int(size) != len(data) {
+		return fmt.Errorf("decode %s: it has another length than it says", what)
+	}
+	for len(rest) > 1 {
+		var field bsoncore.Element
+		if field, rest, ok = bsoncore.ReadElement(rest); !ok {
+			return fmt.Errorf("decode %s: a field is cut short", what)
+		}
+		name, err := field.KeyBytesErr()
+		if err != nil {
+			return fmt.Errorf("decode the name of a field of %s: %w", what, err)
+		}
+		v, err := field.ValueErr()
+		if err != nil {
+			return fmt.Errorf("decode %s of %s: %w", name, what, err)
+		}
+		if v.Type != bsoncore.TypeNull && !read(name, v) {
+			return fmt.Errorf("decode %s: %s is of type %s", what, name, v.Type)
+		}
+	}
+	return nil
+}
+
+func readText(v bsoncore.Value, to *string) (ok bool) {
+	*to, ok = v.StringValueOK()
+	return ok
+}
+
+func readBool(v bsoncore.Value, to *bool) (ok bool) {
+	*to, ok = v.BooleanOK()
+	return ok
+}
+
+func readNumber[N ~int | ~int64](v bsoncore.Value, to *N) bool {
+	n, ok := v.AsInt64OK()
+	*to = N(n)
+	return ok
+}
+
+func readBytes(v bsoncore.Value, to *[]byte) bool {
+	_, data, ok := v.BinaryOK()
+	*to = slices.Clone(data) // the value is part of the reply
+	return ok
+}
+
+func readTexts(v bsoncore.Value, to *[]string) bool {
+	list, ok := v.ArrayOK()
+	if !ok {
+		return false
+	}
+	values, err := list.Values()
+	*to = make([]string, len(values))
+	for i := range values {
+		ok = ok && readText(values[i], &(*to)[i])
+	}
+	return ok && err == nil
+}
+
+func readOriginal(v bsoncore.Value, to **originalDoc) bool {
+	data, ok := v.DocumentOK()
+	if !ok {
+		return false
+	}
+	*to = &originalDoc{}
+	return bson.Unmarshal(data, *to) == nil
+}
