@@ -120,6 +120,37 @@ func TestAMessageWhoseAnalysisPanickedIsRetried(t *testing.T) {
 	})
 }
 
+// A retry that finds the message in no segment takes it for one that is to be indexed anyway, and is done.
+func TestNoProcessRetriesAMessageBeforeItsSegmentIsStored(t *testing.T) {
+	s := open(t)
+	say(t, s, memory.RoleUser, "a", "the night train to Vienna")
+	say(t, s, memory.RoleUser, "b", "a poisoned apple")
+	points := 0
+	index(t, indexing.NewIndexer(indexing.IndexerOptions{
+		Store: s, Owner: "one", Log: slog.New(slog.DiscardHandler), Turns: panicky{word: "poisoned"},
+		Failpoints: func(point string) {
+			if point != indexing.FailpointBeforeIndex {
+				return
+			}
+			points++
+			jobs := jobsIn(t, s, memory.JobOpen)
+			if len(jobs) != 1 || len(parkedJobs(t, s)) != 0 {
+				t.Fatalf("jobs %+v, parked %+v: a person may have it retried", jobs, parkedJobs(t, s))
+			}
+			now := time.Now()
+			_, err := s.ClaimJob(t.Context(), store.JobClaim{
+				JobRef: store.JobRef{User: ada, ID: jobs[0].ID()}, Owner: "another", Now: now, Until: now.Add(time.Minute),
+			})
+			if memory.ReasonOf(err) != memory.ReasonContention {
+				t.Errorf("another process claims it: %v", err)
+			}
+		},
+	}))
+	if job := parked(t, s); points != 1 || job.Attempts != 1 || job.Range() != (memory.SeqRange{From: 2, To: 2}) {
+		t.Errorf("after %d segments the job is %+v", points, job)
+	}
+}
+
 // index indexes what is pending.
 func index(t *testing.T, x *indexing.Indexer) {
 	t.Helper()
@@ -140,8 +171,14 @@ func parked(t *testing.T, s store.Journal) memory.Job {
 
 func parkedJobs(t *testing.T, s store.Journal) []memory.Job {
 	t.Helper()
+	return jobsIn(t, s, memory.JobParked)
+}
+
+// jobsIn are ada's jobs of messages that cannot be indexed, in a state.
+func jobsIn(t *testing.T, s store.Journal, state memory.JobState) []memory.Job {
+	t.Helper()
 	jobs, err := s.ListJobs(t.Context(), store.JobQuery{
-		Tenant: ada.Tenant, UserID: ada.UserID, Kinds: []memory.JobKind{memory.JobIndex}, States: []memory.JobState{memory.JobParked}, Limit: 9,
+		Tenant: ada.Tenant, UserID: ada.UserID, Kinds: []memory.JobKind{memory.JobIndex}, States: []memory.JobState{state}, Limit: 9,
 	})
 	if err != nil {
 		t.Fatal(err)

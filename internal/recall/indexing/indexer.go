@@ -233,7 +233,7 @@ func (x *Indexer) alone(ctx context.Context) (done func(), err error) {
 // keep stores a segment, and merges when segments have become many. It reports true where the life has ended: whoever came back under
 // the id may have turns of his own.
 func (x *Indexer) keep(ctx context.Context, w store.SegmentWrite, without []memory.Place) (gone bool, err error) {
-	err = x.parking.park(ctx, life{w.User, w.Scope}, without) // first: once the turns are marked as indexed nobody looks at them again
+	jobs, err := x.parking.open(ctx, life{w.User, w.Scope}, without) // first: once the turns are marked as indexed nobody looks at them again
 	if err == nil {
 		err = x.put(ctx, w)
 	}
@@ -245,6 +245,9 @@ func (x *Indexer) keep(ctx context.Context, w store.SegmentWrite, without []memo
 	}
 	if w.Embedding == 0 && w.Messages > 0 {
 		x.turns.Wake()
+	}
+	if err := x.parking.park(ctx, jobs); err != nil { // left open, they are tried once they belong to this process no more
+		return false, err
 	}
 	if err := x.merge(ctx, w.User, w.Scope); err != nil && !memory.IsGone(err) {
 		return false, err

@@ -244,8 +244,13 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, s *segmentToEmbe
 		e.log.ErrorContext(ctx, "a message cannot be embedded: it is found by its words only", "session", place.Session, "seq", place.Seq,
 			"error", panicked)
 	}
-	// First: once the segment counts as embedded nobody looks at them again.
-	if err := e.parking.park(ctx, life{s.User, s.Scope}, without); err != nil {
+	// First: once the segment counts as embedded nobody looks at them again. A retry in between stores the segment anew: then this one is
+	// refused.
+	jobs, err := e.parking.open(ctx, life{s.User, s.Scope}, without)
+	if err != nil {
+		return err
+	}
+	if err := e.parking.park(ctx, jobs); err != nil {
 		return err
 	}
 	for _, i := range at {

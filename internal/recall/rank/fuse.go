@@ -229,18 +229,24 @@ func (h *Hit) Placed(m *memory.Message, terms []string) *Hit {
 
 // BestPassage is the passage of the words with the most of the terms, the first of equal ones, and whether it is all.
 func BestPassage(words string, terms []string) (best text.Span, whole bool) {
+	passages := text.Passages(words)
+	switch len(passages) {
+	case 0:
+		return text.Span{}, true
+	case 1: // as of most messages: nothing to compare
+		return passages[0], true
+	}
 	wanted := make(map[string]bool, len(terms))
 	for _, t := range terms {
 		wanted[t] = true
 	}
-	passages := text.Passages(words)
 	most := -1
 	for _, p := range passages {
 		if n := matches(text.Terms(p.Of(words)), wanted); n > most {
 			best, most = p, n
 		}
 	}
-	return best, len(passages) <= 1
+	return best, false
 }
 
 // matches counts the wanted terms, each once.
