@@ -97,7 +97,7 @@ var table = []row{
 	{"facts/tags", [6]int{24, 0, 0, 0, 0, 0}, "only the rules of English name it"},
 	{"facts/past", [6]int{3, 0, 1, 0, 0, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},
 	{"facts/former", [6]int{9, 0, 0, 0, 0, 0}, "elsewhere the clause is kept that says what somebody was"},
-	{"facts/rules", [6]int{2260, 0, 511, 0, 0, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},
+	{"facts/rules", [6]int{2261, 0, 511, 0, 0, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},
 	{"facts/rules-besides", [6]int{36, 0, 0, 0, 0, 0}, "only the rules of English name it"},
 	{"facts/rules-implied", [6]int{33, 0, 0, 0, 0, 0}, "only the rules of English name it"},
 	{"facts/inversions", [6]int{323, 0, 118, 0, 0, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},

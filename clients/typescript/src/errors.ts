@@ -142,14 +142,24 @@ export function errorOf(thrown: unknown): StrataError {
   const info = error.findDetails(ErrorInfoSchema)[0];
   const bad = error.findDetails(BadRequestSchema)[0];
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  const code = info ? error.code : codeOfConnection(error);
   const details: ErrorDetails = {
-    code: error.code,
+    code,
     reason: info?.reason ?? "",
     fields: bad?.fieldViolations.map((v) => ({ field: v.field, description: v.description })) ?? [],
     metadata: info?.metadata ?? {},
     retryAfter: delay ? Number(delay.seconds) * 1000 + delay.nanos / 1e6 : undefined,
     cause: error,
   };
-  const kind = classes.get(error.code) ?? StrataError;
+  const kind = classes.get(code) ?? StrataError;
   return new kind(error.rawMessage, details);
+}
+
+/**
+ * The code of a failure for which the service gives no reason. Connect-ES calls a connection that was reset ABORTED, and a request that
+ * a server refused while it was ending INTERNAL: both are UNAVAILABLE in gRPC.
+ */
+function codeOfConnection(error: ConnectError): Code {
+  const isBroken = error.code === Code.Aborted || error.rawMessage.includes("NGHTTP2_REFUSED_STREAM");
+  return isBroken ? Code.Unavailable : error.code;
 }

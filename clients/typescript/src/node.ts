@@ -22,10 +22,15 @@ export class Client extends BaseClient {
   }
 }
 
+// The service takes requests of 8 MiB, and closes the connection on what is larger; a reply may be somewhat larger than one of gRPC.
+const readMaxBytes = 64 << 20;
+const writeMaxBytes = 8 << 20;
+
 function connect(baseUrl: string, options: NodeClientOptions): Connection {
   if (options.transport) {
     return { transport: options.transport, close: () => {} };
   }
   const sessionManager = new Http2SessionManager(baseUrl, undefined, options.tls);
-  return { transport: createGrpcTransport({ baseUrl, sessionManager }), close: () => sessionManager.abort() };
+  const transport = createGrpcTransport({ baseUrl, sessionManager, readMaxBytes, writeMaxBytes });
+  return { transport, close: () => sessionManager.abort() };
 }

@@ -1,6 +1,6 @@
 // When a call is made again, tried on a server that fails as it is told to.
 import assert from "node:assert/strict";
-import { createServer, type Http2Server, type IncomingHttpHeaders } from "node:http2";
+import { constants, createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
@@ -143,6 +143,28 @@ test("address and key come from the environment", async () => {
     delete process.env.STRATA_KEY;
   }
   assert.equal(failing.headers[0]?.authorization, "Bearer of-the-environment");
+});
+
+const breaks: [string, (stream: ServerHttp2Stream) => void][] = [
+  ["a connection that is reset", (stream) => stream.session?.socket.resetAndDestroy()],
+  ["a request that an ending server refuses", (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)],
+];
+for (const [what, broken] of breaks) {
+  test(`${what} passes, so that the call is repeated`, async () => {
+    server.prependOnceListener("stream", broken);
+    assert.equal((await client().memory.record(turn)).lastSeq, 7n);
+  });
+  test(`${what} is Unavailable where nothing is repeated`, async () => {
+    server.prependOnceListener("stream", broken);
+    await assert.rejects(client({ retry: { attempts: 1 } }).memory.record(turn), Unavailable);
+  });
+}
+
+test("a request that is larger than the service takes is refused, and the connection goes on", async () => {
+  const c = client();
+  const large = { ...turn, messages: [{ role: v1.Role.USER, text: "a".repeat(9 << 20) }] };
+  await assert.rejects(c.memory.record(large), (e) => e instanceof ResourceExhausted && /8388608/.test(e.message));
+  assert.equal((await c.memory.record(turn)).lastSeq, 7n);
 });
 
 test("after the last attempt the error stands", async () => {

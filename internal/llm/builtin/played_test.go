@@ -29,7 +29,7 @@ func TestNothingIsLearntFromAPartThatIsPlayedUntilItIsOver(t *testing.T) {
 			said: []string{"Let's do a role play: you are a doctor and I'm a patient.", "I'm allergic to penicillin, and I live in Glasgow."},
 		},
 		"from messages long after": {
-			said: []string{"Let's role-play a job interview.", "Sure.", "I did.", "Go on.", "Fine.", "And then?", "I'm a lawyer.", "I live in Leeds."},
+			said: []string{"Let's role-play a job interview.", "Sure.", "I did.", "Go on.", "Fine.", "And?", "I'm a lawyer.", "I live in Leeds."},
 		},
 		"but from what is said when it is over": {
 			said: []string{"Pretend I'm a customer.", "I hate leather.", "OK, end of the role play. I'm a nurse.", "I live in Leeds."},
@@ -97,6 +97,8 @@ func TestNothingIsLearntFromSomebodyElsesWords(t *testing.T) {
 func TestAFactIsASentence(t *testing.T) {
 	for said, want := range map[string][]string{
 		"My train to Lisbon leaves at 6:40 am.":    {"Train to Lisbon leaves at 6:40 am."},
+		"The deadline moved to 15 July.":           {"Deadline is 15 July."},
+		"The deadline is now by 15 July.":          {"Deadline is by 15 July."},
 		"My cousin lives in Oslo, my sister does.": {"Cousin lives in Oslo."},
 	} {
 		var got []string

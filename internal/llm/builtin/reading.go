@@ -490,8 +490,9 @@ func (r *reading) inPlaceOfMended(l extract.Line, f finding) finding {
 		return l.Learn && o.Op == opAdd && o.Text == f.mends.text && o.Subject == speaker
 	})
 	for _, k := range r.task.Known {
-		said := k.Fact.Text == f.mends.text || slices.ContainsFunc(k.Fact.Evidence, func(e memory.Evidence) bool { return e.Quote == f.mends.quote })
-		if said && strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned {
+		quotes := func(e memory.Evidence) bool { return e.Quote == f.mends.quote }
+		same := k.Fact.Text == f.mends.text || slices.ContainsFunc(k.Fact.Evidence, quotes)
+		if same && strings.EqualFold(k.Fact.Subject, speaker) && !k.Fact.Protected && !k.Fact.Pinned {
 			f.known = k.Alias
 		}
 	}
