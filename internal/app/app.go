@@ -53,9 +53,10 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer between the indexer, or a
-	// call that reads what is not indexed yet, and what takes messages apart, WrapEmbedder before the client of an embedding endpoint, and Failpoints is called at the named points of
-	// background work: for programs that measure, or see what a fault does. All are nil in the product, and Sweep is 0.
+	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer before what takes messages apart,
+	// for the indexer and for calls that read what is not indexed yet, WrapEmbedder before the client of an embedding endpoint, and
+	// Failpoints is called at the named points of background work: for programs that measure, or see what a fault does. All are nil in the
+	// product, and Sweep is 0.
 	Wrap         func(store.PrimaryStore) store.PrimaryStore
 	WrapVectors  func(store.VectorView) store.VectorView
 	WrapTexts    func(store.TextView) store.TextView

@@ -617,7 +617,9 @@ func TestHTTP(t *testing.T) {
 	})
 	t.Run("a bad parameter or deadline is refused by its name, without its value", func(t *testing.T) {
 		for _, bad := range []struct{ query, timeout, field string }{
-			{"?page_siz=1234567", "", "page_siz"}, {"?page_size=canary", "", "page_size"}, {"?page_size=99999999999999", "", "page_size"},
+			{"?page_siz=1234567", "", "page_siz"},
+			{"?page_size=canary", "", "page_size"},
+			{"?page_size=99999999999999", "", "page_size"},
 			{"", "canary", "X-Server-Timeout"},
 		} {
 			headers := map[string]string{}
