@@ -358,7 +358,9 @@ func (m *matrix) serve(t *testing.T) {
 func (h *harness) retries(t *testing.T) {
 	t.Helper()
 	c := must(client.New(h.app.Addr(), client.Options{Timeout: 5 * time.Minute, Retry: client.Retry{Attempts: 30}}))(t)
-	t.Cleanup(func() { _ = c.Close() })
+	if err := h.conn.Close(); err != nil {
+		t.Fatalf("close the connection that makes a call once: %v", err)
+	}
 	h.conn = c.Conn().(*grpc.ClientConn) //nolint:forcetypeassert // nothing else has a connection
 	h.MemoryServiceClient, h.history = c.Memory, c.History
 }

@@ -65,6 +65,8 @@ func chooseRecalled(p *pricer, t *transcript, b *memoryBlock, r *recollection, l
 		r.choose(p, t, left, opening)
 	}
 	r.chooseShortened(p, t, left, opening)
+	lines := &b.sections[SectionRecalled].lines
+	*lines = slices.Grow(*lines, len(r.chosen))
 	for _, i := range r.chosen {
 		left = left.less(r.add(p, b, i, left))
 	}

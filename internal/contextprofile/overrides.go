@@ -13,10 +13,10 @@ type change struct {
 	value any
 }
 
-// With returns the overrides with one more: a value of a setting of Fields, by its key. A key that is not there and a value of
+// With returns the overrides with one more: a value of a setting of Overridable, by its key. A key that is not there and a value of
 // another type are mistakes of the program, and panic.
 func (o Overrides) With(key string, value any) Overrides {
-	for _, f := range overridable() {
+	for _, f := range Overridable() {
 		if f.Key == key {
 			if !f.Set(new(Profile), value) {
 				panic(fmt.Sprintf("policy: %T is no value of %s", value, key))

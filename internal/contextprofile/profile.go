@@ -228,11 +228,11 @@ const (
 
 // Fields is the one list of a profile's settings that have limits or that a call can override: the configuration checks
 // them, help texts name their limits, and a call of the API sets them. The settings of its history are in compaction.Fields.
-func Fields() []Field { return append(overridable(), limited()...) }
+func Fields() []Field { return append(Overridable(), limited()...) }
 
-// overridable are the settings that the API can change for a call, by the names of fields in ContextOverrides, or of switches
+// Overridable are the settings that the API can change for a call, by the names of fields in ContextOverrides, or of switches
 // in its sections.
-func overridable() []Field {
+func Overridable() []Field {
 	type p = Profile
 	return []Field{
 		settingschema.Number(BudgetTokens, "budget_tokens", func(p *p) *int64 { return &p.BudgetTokens }, 1, MaxTokens),

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/settingschema"
 )
 
-// overrides converts what a call changes of its profile. Every field is found in contextprofile.Fields by its name: a number or
+// overrides converts what a call changes of its profile. Every field is found in contextprofile.Overridable by its name: a number or
 // boolean needs nothing here; what has a type of its own is converted in given.
 func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overrides {
 	var out contextprofile.Overrides
@@ -19,10 +19,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overri
 		return out
 	}
 	switched := c.sections(in.GetSections())
-	for _, f := range contextprofile.Fields() {
-		if f.API == "" {
-			continue
-		}
+	for _, f := range contextprofile.Overridable() {
 		value := c.given(in, f.API)
 		if enabled, ok := switched[f.API]; ok {
 			value = enabled
@@ -99,7 +96,7 @@ func (c *checker) historyOverride(field string, in *memoryv1.ContextPolicy) any 
 	return *p
 }
 
-// sections are the sections that a call turns on or off, by their names in contextprofile.Fields.
+// sections are the sections that a call turns on or off, by their names in contextprofile.Overridable.
 func (c *checker) sections(in []*memoryv1.SectionSwitch) map[string]bool {
 	out := map[string]bool{}
 	for i, s := range in {
@@ -113,7 +110,7 @@ func (c *checker) sections(in []*memoryv1.SectionSwitch) map[string]bool {
 	return out
 }
 
-// switchName is what contextprofile.Fields calls the switch of a section, false for one that has none.
+// switchName is what contextprofile.Overridable calls the switch of a section, false for one that has none.
 func switchName(k memoryv1.SectionKind) (string, bool) {
 	//exhaustive:enforce
 	switch k {

@@ -98,7 +98,7 @@ func TestAFactIsASentence(t *testing.T) {
 	for said, want := range map[string][]string{
 		"My train to Lisbon leaves at 6:40 am.":    {"Train to Lisbon leaves at 6:40 am."},
 		"The deadline moved to 15 July.":           {"Deadline is 15 July."},
-		"The deadline is now by 15 July.":          nil,
+		"The deadline is now by 15 July.":          {"Deadline is by 15 July."},
 		"My cousin lives in Oslo, my sister does.": {"Cousin lives in Oslo."},
 	} {
 		var got []string
