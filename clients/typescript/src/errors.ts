@@ -126,8 +126,8 @@ const classes = new Map<Code, new (message: string, details: ErrorDetails) => St
 /** What the encoding says of a value that no type checker has seen, of a program in plain JavaScript. */
 const unencodable = /^serialize binary: cannot encode field (\S+) to binary: (.*)$/s;
 
-/** The error of this package for what a transport threw. */
-export function errorOf(thrown: unknown): StrataError {
+/** The error of this package for what a transport threw, of a call that its caller gives up by the signal. */
+export function errorOf(thrown: unknown, signal?: AbortSignal): StrataError {
   if (thrown instanceof StrataError) {
     return thrown;
   }
@@ -142,7 +142,7 @@ export function errorOf(thrown: unknown): StrataError {
   const info = error.findDetails(ErrorInfoSchema)[0];
   const bad = error.findDetails(BadRequestSchema)[0];
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const code = info ? error.code : codeOfConnection(error);
+  const code = info ? error.code : codeOfConnection(error, signal);
   const details: ErrorDetails = {
     code,
     reason: info?.reason ?? "",
@@ -155,11 +155,18 @@ export function errorOf(thrown: unknown): StrataError {
   return new kind(error.rawMessage, details);
 }
 
+/** What browsers and Node.js say where fetch reaches no server. */
+const unreached = /fetch|load failed/i;
+
 /**
- * The code of a failure for which the service gives no reason. Connect-ES calls a connection that was reset ABORTED, and a request that
- * a server refused while it was ending INTERNAL: both are UNAVAILABLE in gRPC.
+ * The code of a failure for which the service gives no reason. A connection that broke is ABORTED, CANCELED, INTERNAL or UNKNOWN to
+ * Connect-ES, by how it broke; it is UNAVAILABLE in gRPC.
  */
-function codeOfConnection(error: ConnectError): Code {
-  const isBroken = error.code === Code.Aborted || error.rawMessage.includes("NGHTTP2_REFUSED_STREAM");
+function codeOfConnection(error: ConnectError, signal: AbortSignal | undefined): Code {
+  const isBroken =
+    error.code === Code.Aborted ||
+    (error.code === Code.Canceled && !signal?.aborted) ||
+    error.rawMessage.includes("NGHTTP2_REFUSED_STREAM") ||
+    (error.code === Code.Unknown && error.cause instanceof TypeError && unreached.test(error.rawMessage));
   return isBroken ? Code.Unavailable : error.code;
 }

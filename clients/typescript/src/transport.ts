@@ -42,7 +42,7 @@ export class RetryingTransport implements Transport {
       try {
         return await this.#inner.unary(method, signal, Math.ceil(left), headers, request, contextValues);
       } catch (thrown) {
-        const error = errorOf(thrown);
+        const error = errorOf(thrown, signal);
         const wait = waitAfter(retry, error, attempt, repeatable);
         if (wait === undefined || performance.now() + wait >= deadline) {
           throw error;
@@ -62,9 +62,9 @@ export class RetryingTransport implements Transport {
   ): Promise<StreamResponse<I, O>> {
     try {
       const reply = await this.#inner.stream(method, signal, timeoutMs, this.#headers(header), input, contextValues);
-      return { ...reply, message: withErrors(reply.message) };
+      return { ...reply, message: withErrors(reply.message, signal) };
     } catch (thrown) {
-      throw errorOf(thrown);
+      throw errorOf(thrown, signal);
     }
   }
 
@@ -79,11 +79,11 @@ export class RetryingTransport implements Transport {
   }
 }
 
-async function* withErrors<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
+async function* withErrors<T>(messages: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncIterable<T> {
   try {
     yield* messages;
   } catch (thrown) {
-    throw errorOf(thrown);
+    throw errorOf(thrown, signal);
   }
 }
 

@@ -9,6 +9,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Cancelled, Client, Code, DeadlineExceeded, ResourceExhausted, StrataError, Unavailable, v1 } from "@stratamem/client";
 import { ErrorInfoSchema, RetryInfoSchema } from "./node_modules/@stratamem/client/lib/gen/google/rpc/error_details_pb.js";
+import { Client as WebClient } from "./node_modules/@stratamem/client/lib/index.js";
 
 interface Failure {
   code: Code;
@@ -147,6 +148,7 @@ test("address and key come from the environment", async () => {
 
 const breaks: [string, (stream: ServerHttp2Stream) => void][] = [
   ["a connection that is reset", (stream) => stream.session?.socket.resetAndDestroy()],
+  ["a request that an ending server gives up", (stream) => stream.close(constants.NGHTTP2_CANCEL)],
   ["a request that an ending server refuses", (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)],
 ];
 for (const [what, broken] of breaks) {
@@ -159,6 +161,17 @@ for (const [what, broken] of breaks) {
     await assert.rejects(client({ retry: { attempts: 1 } }).memory.record(turn), Unavailable);
   });
 }
+
+test("a server that fetch does not reach is Unavailable", async () => {
+  const nowhere = new WebClient("127.0.0.1:1", { retry: { attempts: 1 } });
+  await assert.rejects(nowhere.memory.record(turn), Unavailable);
+});
+
+test("a call that its caller gives up is Cancelled", async () => {
+  const giving = new AbortController();
+  server.prependOnceListener("stream", () => giving.abort());
+  await assert.rejects(client().memory.record(turn, { signal: giving.signal }), Cancelled);
+});
 
 test("a request that is larger than the service takes is refused, and the connection goes on", async () => {
   const c = client();
