@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// calls begins n calls; those that were let in are returned.
+// enter begins n calls, and returns what ends those that were let in.
 func enter(l *admission.StoreLimit, n int) (leave []func(admission.Outcome)) {
 	for range n {
 		if end, err := l.Enter(); err == nil {

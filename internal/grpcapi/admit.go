@@ -153,7 +153,10 @@ func withStoreLimit(limit *admission.StoreLimit, longest time.Duration) grpc.Una
 		shows := admission.ShowsNothing // also where the handler panics
 		defer func() { leave(shows) }()
 		reply, err := next(ctx, req)
-		shows = storeOutcome(err, patient || ctx.Err() == nil)
+		shows = storeOutcome(err)
+		if shows == admission.StoreFailed && !patient && ctx.Err() != nil { // it gave the store little time
+			shows = admission.ShowsNothing
+		}
 		return reply, err
 	}
 }
@@ -164,13 +167,13 @@ func asksStore(method string) bool {
 	return s != ofNobody && s != open && method != memoryv1.WorkService_WaitForWatermark_FullMethodName
 }
 
-// storeOutcome is what the error of a call shows of the primary store; inTime says that the call gave it time, or had some left. A store
-// that refuses by a rule of its own, such as while a user is imported, has no cause to name.
-func storeOutcome(err error, inTime bool) admission.Outcome {
+// storeOutcome is what the error of a call shows of the primary store. A store that refuses by a rule of its own, such as while a user is
+// imported, has no cause to name.
+func storeOutcome(err error) admission.Outcome {
 	if err == nil {
 		return admission.Succeeded
 	}
-	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable && e.Err != nil && inTime {
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable && e.Err != nil {
 		return admission.StoreFailed
 	}
 	return admission.ShowsNothing

@@ -31,7 +31,10 @@ func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildCont
 	if err != nil {
 		return nil, err
 	}
-	out := contextProto(result, params.Explain)
+	out := contextProto(result)
+	if params.Explain {
+		explainContext(out, result)
+	}
 	if req.GetIncludeOriginal() {
 		if err := s.addOriginals(ctx, params.Ref, out, params.MaxBytes); err != nil {
 			return nil, err
@@ -145,7 +148,7 @@ func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait 
 }
 
 // contextProto is the reply without its etag and its as_of, which the etag leaves out.
-func contextProto(r service.ContextResult, explain bool) *memoryv1.BuildContextResponse {
+func contextProto(r service.ContextResult) *memoryv1.BuildContextResponse {
 	out := &memoryv1.BuildContextResponse{
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
@@ -163,7 +166,7 @@ func contextProto(r service.ContextResult, explain bool) *memoryv1.BuildContextR
 		StablePrefix:   prefixProto(r.Stable),
 	}
 	for _, s := range r.Sections {
-		out.Sections = append(out.Sections, sectionProto(s, r, explain))
+		out.Sections = append(out.Sections, sectionProto(s, r.UserID))
 	}
 	for _, o := range r.Omitted {
 		out.Omitted = append(
@@ -171,13 +174,26 @@ func contextProto(r service.ContextResult, explain bool) *memoryv1.BuildContextR
 			&memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)},
 		)
 	}
-	if explain {
-		out.Retrieval = &memoryv1.Retrieval{
-			Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(r.Found.Unindexed),
-			Facts: int32(r.FactsScored), Embedder: r.Embedder,
+	return out
+}
+
+// explainContext adds to a reply what was searched, and why recalled messages and facts are in it.
+func explainContext(out *memoryv1.BuildContextResponse, r service.ContextResult) {
+	out.Retrieval = &memoryv1.Retrieval{
+		Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(r.Found.Unindexed),
+		Facts: int32(r.FactsScored), Embedder: r.Embedder,
+	}
+	for i, s := range r.Sections {
+		items := out.GetSections()[i].GetItems()
+		for k, item := range s.Items {
+			switch s.Kind {
+			case assembly.SectionRecalled:
+				items[k].Explanation = explanationProto(r.Recalled[item.Rank], r.Ranks[item.Rank])
+			case assembly.SectionFacts:
+				items[k].FactScore = factScoreProto(r.Facts[item.Rank])
+			}
 		}
 	}
-	return out
 }
 
 func prefixProto(p assembly.Prefix) *memoryv1.StablePrefix {
@@ -213,19 +229,10 @@ func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
 	return out
 }
 
-func sectionProto(s assembly.Section, r service.ContextResult, explain bool) *memoryv1.Section {
+func sectionProto(s assembly.Section, userID string) *memoryv1.Section {
 	out := &memoryv1.Section{Kind: sectionKinds.to(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
 	for i, item := range s.Items {
-		out.Items[i] = itemProto(r.UserID, item)
-		if !explain {
-			continue
-		}
-		switch s.Kind {
-		case assembly.SectionRecalled:
-			out.Items[i].Explanation = explanationProto(r.Recalled[item.Rank], r.Ranks[item.Rank])
-		case assembly.SectionFacts:
-			out.Items[i].FactScore = factScoreProto(r.Facts[item.Rank])
-		}
+		out.Items[i] = itemProto(userID, item)
 	}
 	return out
 }

@@ -131,7 +131,11 @@ func searchedPhrases(c *checker, asked []string) (out []text.Phrase) {
 func transcriptPage(req *memoryv1.SearchMessagesRequest, page recall.TranscriptPage) *memoryv1.SearchMessagesResponse {
 	out := &memoryv1.SearchMessagesResponse{Degraded: degradedProto(page.Degraded)}
 	for _, h := range page.Hits {
-		out.Hits = append(out.Hits, hitProto(h, req.GetExplain()))
+		hit := hitProto(h)
+		if req.GetExplain() {
+			hit.Explanation = explanationProto(&h.Hit, h.Rank)
+		}
+		out.Hits = append(out.Hits, hit)
 	}
 	next := page.Next
 	if n := fitting(out.GetHits()); n < len(out.GetHits()) {
@@ -176,7 +180,10 @@ func transcriptPosition(req *memoryv1.SearchMessagesRequest) (*recall.Transcript
 func searchPage(req *memoryv1.SearchMessagesRequest, p recall.SearchParams, r recall.SearchResult) *memoryv1.SearchMessagesResponse {
 	out, size, next := &memoryv1.SearchMessagesResponse{}, 0, r.Next
 	for i, h := range r.Hits {
-		hit := hitProto(h, p.Explain)
+		hit := hitProto(h)
+		if p.Explain {
+			hit.Explanation = explanationProto(&h.Hit, h.Rank)
+		}
 		if size += proto.Size(hit); size > maxReplyBytes && i > 0 {
 			next, r.More = h.Rank-1, true
 			break
@@ -199,16 +206,13 @@ func degradedProto(in []memory.Degradation) []*memoryv1.Degradation {
 	return out
 }
 
-func hitProto(h recall.MessageHit, explain bool) *memoryv1.MessageHit {
-	out := &memoryv1.MessageHit{
+// hitProto is a hit without its explanation.
+func hitProto(h recall.MessageHit) *memoryv1.MessageHit {
+	return &memoryv1.MessageHit{
 		SessionId: h.SessionID, Message: messageProto(h.Message), Score: h.Hit.Score,
 		Snippet: h.Snippet, Highlights: rangesProto(h.Snippet, h.Highlights),
 		Hidden: h.IsHidden(),
 	}
-	if explain {
-		out.Explanation = explanationProto(&h.Hit, h.Rank)
-	}
-	return out
 }
 
 // rangesProto converts spans of bytes, in order, to ranges of code points.

@@ -53,7 +53,7 @@ func IsEssential(statement string) bool {
 }
 
 // disclosureWords are what DisclosureOf looks for, a small part of all words: whole transcripts are read by them.
-var disclosureWords = lexicons{
+var disclosureWords = phraseIndexes{
 	latin: disclosurePhrases("latin"), korean: disclosurePhrases("hangul"), japanese: disclosurePhrases("kana"), chinese: disclosurePhrases("han"),
 }
 
@@ -69,24 +69,24 @@ func disclosurePhrases(script string) func() *phraseIndex {
 	})
 }
 
-// lexicons are the words that a reading looks for, by script.
-type lexicons struct {
+// phraseIndexes have the phrases that a reading looks for, by script.
+type phraseIndexes struct {
 	latin, korean, japanese, chinese func() *phraseIndex
 }
 
 // allWords are those of every feature.
-var allWords = lexicons{
+var allWords = phraseIndexes{
 	latin: scriptPhrases("latin"), korean: scriptPhrases("hangul"), japanese: scriptPhrases("kana"), chinese: scriptPhrases("han"),
 }
 
 // readBy reads a statement by some words alone: of its shape only whether letters are set apart is known.
-func readBy(folded string, by lexicons) *reading {
+func readBy(folded string, by phraseIndexes) *reading {
 	r := &reading{}
 	r.read(folded, by)
 	return r
 }
 
-func (r *reading) read(folded string, by lexicons) {
+func (r *reading) read(folded string, by phraseIndexes) {
 	fields := strings.Fields(folded)
 	joined := joinLetters(fields)
 	r.has[disguised] = len(joined) < len(fields)

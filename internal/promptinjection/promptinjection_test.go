@@ -14,7 +14,7 @@ import (
 // labelled is a line of the fixtures.
 type labelled struct{ language, family, text string }
 
-// The sets that the lexicons were written on. They tell that nothing is lost, not how it does on other statements.
+// The sets that the word lists were written on. They tell that nothing is lost, not how it does on other statements.
 var (
 	hostileSets = []string{"../extract/testdata/tuning_hostile.tsv", "../extract/testdata/hostile.tsv", "testdata/dev_hostile.tsv"}
 	honestSets  = []string{"../extract/testdata/tuning_honest.tsv", "../extract/testdata/honest.tsv", "testdata/dev_honest.tsv"}

@@ -11,7 +11,7 @@ import (
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
-// reading is a statement as lexicons look at it: what hides words from them, such as invisible characters, letters set
+// reading is a statement as phrase indexes look at it: what hides words from them, such as invisible characters, letters set
 // apart, look-alike letters and digits in place of letters, is undone.
 type reading struct {
 	tokens []string // words and numbers in Latin letters
@@ -60,7 +60,7 @@ func readWords(folded string) *reading {
 }
 
 // scan marks what the words of a statement have of each feature.
-func (r *reading) scan(fields []string, by lexicons) {
+func (r *reading) scan(fields []string, by phraseIndexes) {
 	letters := 0
 	for _, field := range fields {
 		letters += utf8.RuneCountInString(field)

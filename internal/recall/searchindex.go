@@ -190,7 +190,7 @@ func (l *SearchIndex) Search(ctx context.Context, q MessageQuestion) (Found, err
 		if state.Scope == "" || q.isEmpty() && !q.Fills { // spare the index
 			return found, nil
 		}
-		found, again, err := l.searchIndex(ctx, found, viewedSearch{q, state}, reads < maxReads)
+		found, again, err := l.searchIndex(ctx, found, viewedSearch{MessageQuestion: q, state: state, isLast: reads == maxReads})
 		if err != nil || !again {
 			return found, err
 		}
@@ -198,8 +198,8 @@ func (l *SearchIndex) Search(ctx context.Context, q MessageQuestion) (Found, err
 }
 
 // searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
-// and the state may be read again.
-func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSearch, mayRead bool) (_ Found, again bool, err error) {
+// and the state is to be read again.
+func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSearch) (_ Found, again bool, err error) {
 	timeUp, stop := shareOf(ctx)
 	defer stop()
 	x, at, err := l.index(ctx, timeUp, q.state)
@@ -221,7 +221,7 @@ func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSear
 		found.Degraded = "the index of this user is being read into memory and was not searched: ask again"
 		return found, false, nil
 	}
-	if lack == lackMerged && mayRead {
+	if lack == lackMerged && !q.isLast {
 		return found, true, nil
 	}
 	found.Degraded = degradation(lack, q.state.More)
@@ -248,7 +248,8 @@ func (l *SearchIndex) SearchCount(ctx context.Context, user memory.UserRef, q ra
 // viewedSearch is a search of a user's index as it is stored.
 type viewedSearch struct {
 	MessageQuestion
-	state store.SearchIndexState
+	state  store.SearchIndexState
+	isLast bool // the state is not read again, even where it is outdated
 }
 
 // search looks for words and, side by side, for what is near in meaning.

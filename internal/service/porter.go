@@ -179,32 +179,39 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 		stored(out.Messages)
 		return out, err
 	}
-	start := store.ImportStart{Scope: life.Scope, HashKey: r.User().HashKey, Time: s.now.stored()}
-	if err := s.store.BeginImport(ctx, start); err != nil {
-		return Imported{}, fmt.Errorf("begin import: %w", err)
-	}
-	vectors := s.vectorsOf(r, life.Scope)
-	err = s.fill(ctx, filling{r: r, room: room, scope: life.Scope, vectors: vectors, takes: func(*store.Record) bool { return true }})
-	if err == nil {
-		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
-	}
+	out, err := s.create(ctx, r, room, life.Scope)
 	if rule != 0 && memory.ReasonOf(err) == memory.ReasonUserExists { // the rule is for a user who was there when it began: come again
 		err = store.Contention("the user was recorded for the first time while the import was under way, and nothing of it is kept")
 	}
 	if err != nil {
-		s.abandon(ctx, life.Scope)
 		return Imported{}, fmt.Errorf("import user: %w", err)
 	}
-	stored(r.Counts().Messages)
-	out := Imported{
-		Sessions: r.Counts().Sessions, Messages: r.Counts().Messages, Facts: r.Counts().Facts,
-		Documents: r.Counts().Documents, VectorsLeft: r.Counts().Vectors,
-	}
-	if vectors != nil {
-		out.Vectors, out.VectorsLeft = vectors.taken, r.Counts().Vectors-vectors.taken
-	}
+	stored(out.Messages)
 	if out.User, err = s.store.User(ctx, user); err != nil {
 		return Imported{}, fmt.Errorf("read user: %w", err)
+	}
+	return out, nil
+}
+
+// create stores all of a file as a user who was not there, in a scope of the user's own. What came is removed where not all of it does.
+func (s *Porter) create(ctx context.Context, r *portable.Reader, room *store.Room, scope memory.ScopeKey) (Imported, error) {
+	start := store.ImportStart{Scope: scope, HashKey: r.User().HashKey, Time: s.now.stored()}
+	if err := s.store.BeginImport(ctx, start); err != nil {
+		return Imported{}, fmt.Errorf("begin import: %w", err)
+	}
+	vectors := s.vectorsOf(r, scope)
+	err := s.fill(ctx, filling{r: r, room: room, scope: scope, vectors: vectors, takes: func(*store.Record) bool { return true }})
+	if err == nil {
+		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
+	}
+	if err != nil {
+		s.abandon(ctx, scope)
+		return Imported{}, err
+	}
+	n := r.Counts()
+	out := Imported{Sessions: n.Sessions, Messages: n.Messages, Facts: n.Facts, Documents: n.Documents, VectorsLeft: n.Vectors}
+	if vectors != nil {
+		out.Vectors, out.VectorsLeft = vectors.taken, n.Vectors-vectors.taken
 	}
 	return out, nil
 }

@@ -532,19 +532,19 @@ func (x *FactIndex) compare(a, b factCandidate) int {
 	return x.compareCore(a.n, b.n)
 }
 
-// compareCore orders the most significant first, pinned ones before all, then the latest, then by id.
+// compareCore orders as isBefore does.
 func (x *FactIndex) compareCore(a, b int32) int {
-	s, t := &x.traits[a], &x.traits[b]
 	switch {
-	case s.weight != t.weight:
-		return cmp.Compare(t.weight, s.weight)
-	case s.born != t.born:
-		return cmp.Compare(t.born, s.born)
+	case a == b:
+		return 0
+	case x.isBefore(a, b):
+		return -1
 	}
-	return x.compareIDs(a, b)
+	return 1
 }
 
-// isBefore reports whether compareCore puts one fact before another. It mostly needs no call.
+// isBefore reports whether a fact stands before another: the more significant one, a pinned one before all others, then the later one, then
+// by id. Without that it calls nothing.
 func (x *FactIndex) isBefore(a, b int32) bool {
 	s, t := &x.traits[a], &x.traits[b]
 	if s.weight != t.weight {

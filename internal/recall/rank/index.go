@@ -99,7 +99,7 @@ func (x *Index) Has(p memory.Place) bool {
 	return ok
 }
 
-// Add takes documents in any order. Of one whose place is present already only the vector is taken, as by SetVectors.
+// Add takes documents in any order. Of one whose place is present already only the vector is taken, as by addVector.
 func (x *Index) Add(docs ...Doc) {
 	touched := map[*session]struct{}{}
 	for _, d := range distinct(docs) {

@@ -206,7 +206,7 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}}))
-		d.index.SetVectors(MessageVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
+		d.index.setVectors(placedVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
 	}
 }
 

@@ -34,16 +34,16 @@ type armsQuery struct {
 func newRetrievers(dim int) retrievers {
 	r := rand.New(rand.NewPCG(uint64(dim), 1))
 	a := retrievers{index: NewIndex(), facts: NewFactIndex(), dim: dim, matrix: randomVector(r, dim*20_000)}
-	var vectors []MessageVector
+	var vectors []placedVector
 	for s, session := range shape.W().Conversations() {
 		for i, m := range session.Messages {
 			place := memory.Place{Session: memory.SessionKey(session.ID), Seq: int64(i + 1)}
 			a.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: m}))
-			vectors = append(vectors, MessageVector{place, NewVector(1, randomVector(r, dim))})
+			vectors = append(vectors, placedVector{place, NewVector(1, randomVector(r, dim))})
 			a.addFact(fmt.Sprintf("fact-%d-%d", s, i), place, m, randomVector(r, dim))
 		}
 	}
-	a.index.SetVectors(vectors...)
+	a.index.setVectors(vectors...)
 	a.queries = a.ask(r)
 	return a
 }

@@ -30,12 +30,6 @@ func NewVector(version int, values []float32) Vector {
 	return v
 }
 
-// MessageVector is the vector of one message.
-type MessageVector struct {
-	memory.Place
-	Vector
-}
-
 // messageVectors are the vectors of an index's messages. A message is compared by its key: the sum of its own vector and
 // those around it, each of length 1, by denseWeight. The key itself is not kept: its inner product with a query is the
 // sum of its parts' products.
@@ -68,18 +62,8 @@ func denseWeight(k kindNo, step int) float32 {
 	return w
 }
 
-// SetVectors gives messages their vectors. One whose message the index does not have, or that is all zero, is passed
-// over. A vector of a higher version than the ones before drops those, one of a lower version is passed over. It must not
-// run beside any other call.
-func (x *Index) SetVectors(vectors ...MessageVector) {
-	touched := map[*session]struct{}{}
-	for _, v := range vectors {
-		x.addVector(v.Place, v.Vector, touched)
-	}
-	x.refresh(touched)
-}
-
-// addVector adds a message's vector, and notes in which session a vector is new.
+// addVector gives a message its vector, and notes in which session a vector is new. One whose message the index does not have, or that is
+// all zero, is passed over. A vector of a higher version than the ones before drops those, one of a lower version is passed over.
 func (x *Index) addVector(p memory.Place, v Vector, touched map[*session]struct{}) {
 	s, at, ok := x.find(p)
 	if !ok || !x.vectors.set(s.messages[at], v) {

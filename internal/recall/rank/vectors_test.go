@@ -15,8 +15,23 @@ import (
 	"github.com/stratamem/strata/internal/text/when"
 )
 
-func turnVector(session string, seq int, values ...int8) MessageVector {
-	return MessageVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
+// placedVector is the vector of one message.
+type placedVector struct {
+	memory.Place
+	Vector
+}
+
+// setVectors gives messages their vectors, as segments do.
+func (x *Index) setVectors(vectors ...placedVector) {
+	touched := map[*session]struct{}{}
+	for _, v := range vectors {
+		x.addVector(v.Place, v.Vector, touched)
+	}
+	x.refresh(touched)
+}
+
+func turnVector(session string, seq int, values ...int8) placedVector {
+	return placedVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
 }
 
 // asked is a query's vector of the first version.
@@ -47,7 +62,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	const user, assistant = memory.RoleUser, memory.RoleAssistant
 	people := func() *Index {
 		x := index(doc("s", 1, user, "Ann", "a"), doc("s", 2, user, "Bob", "b"), doc("s", 3, user, "Ann", "c"), doc("t", 1, user, "Bob", "d"))
-		x.SetVectors(turnVector("s", 1, 100, 0), turnVector("s", 2, 0, 50), turnVector("t", 1, 0, 3))
+		x.setVectors(turnVector("s", 1, 100, 0), turnVector("s", 2, 0, 50), turnVector("t", 1, 0, 3))
 		return x
 	}
 	right, up := asked(1, 0), asked(0, 1)
@@ -100,7 +115,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	})
 	t.Run("a message that comes late moves its neighbours apart", func(t *testing.T) {
 		x := index(doc("s", 1, user, "Ann", "a"), doc("s", 5, user, "Bob", "b"))
-		x.SetVectors(turnVector("s", 1, 1, 0), turnVector("s", 5, 0, 1))
+		x.setVectors(turnVector("s", 1, 1, 0), turnVector("s", 5, 0, 1))
 		x.Add(doc("s", 2, user, "Ann", "c"), doc("s", 3, user, "Ann", "d"))
 		if diff := cmp.Diff(map[string]float64{"s1": 1}, turnScores(x.SearchVectors(right, Query{})), roughly); diff != "" {
 			t.Error(diff)
@@ -108,28 +123,28 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	})
 	t.Run("a new vector takes the place of the old", func(t *testing.T) {
 		x := people()
-		x.SetVectors(turnVector("t", 1, 9, 0))
+		x.setVectors(turnVector("t", 1, 9, 0))
 		if got := turnScores(x.SearchVectors(right, Query{}))["t1"]; math.Abs(got-1) > 1e-3 {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("vectors of a higher version drop those before", func(t *testing.T) {
 		x := people()
-		x.SetVectors(MessageVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
+		x.setVectors(placedVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
 		if hasVector(x, "s", 1) || !hasVector(x, "t", 1) {
 			t.Error("vectors of two models stand beside each other")
 		}
 		if got := turnScores(x.SearchVectors(QueryVector{Version: 2, Values: []float32{1, 0, 0}}, Query{})); len(got) != 1 {
 			t.Errorf("got %v", got)
 		}
-		x.SetVectors(turnVector("s", 1, 100, 0))
+		x.setVectors(turnVector("s", 1, 100, 0))
 		if hasVector(x, "s", 1) {
 			t.Error("a vector of a lower version was taken")
 		}
 	})
 	t.Run("a vector without a direction, of another dimension or of an unknown message is passed over", func(t *testing.T) {
 		x := people()
-		x.SetVectors(turnVector("s", 3, 0, 0), turnVector("s", 3, 1, 0, 0), turnVector("s", 9, 1, 0), turnVector("z", 1, 1, 0))
+		x.setVectors(turnVector("s", 3, 0, 0), turnVector("s", 3, 1, 0, 0), turnVector("s", 9, 1, 0), turnVector("z", 1, 1, 0))
 		if hasVector(x, "s", 3) || hasVector(x, "s", 9) || hasVector(x, "z", 1) {
 			t.Error("it was kept")
 		}
@@ -159,7 +174,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	t.Run("vectors count as memory", func(t *testing.T) {
 		x := index(doc("s", 1, user, "Ann", "a"))
 		before := x.Bytes()
-		x.SetVectors(turnVector("s", 1, slices.Repeat([]int8{1}, 4096)...))
+		x.setVectors(turnVector("s", 1, slices.Repeat([]int8{1}, 4096)...))
 		if x.Bytes() < before+4096 {
 			t.Errorf("%d bytes, %d before", x.Bytes(), before)
 		}
@@ -187,12 +202,12 @@ func TestWeigh(t *testing.T) {
 }
 
 // turnVectorsOf draws vectors for some of the documents, and for places without one.
-func turnVectorsOf(docs []Doc) *rapid.Generator[[]MessageVector] {
-	return rapid.Custom(func(t *rapid.T) []MessageVector {
-		var out []MessageVector
+func turnVectorsOf(docs []Doc) *rapid.Generator[[]placedVector] {
+	return rapid.Custom(func(t *rapid.T) []placedVector {
+		var out []placedVector
 		for _, d := range docs {
 			if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
-				out = append(out, MessageVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
+				out = append(out, placedVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
 			}
 		}
 		return append(out, turnVector("x", rapid.IntRange(1, 9).Draw(t, "unknown"), 1, 2, 3))
@@ -205,15 +220,15 @@ func TestVectorsMayComeInAnyOrder(t *testing.T) {
 		vectors := turnVectorsOf(docs).Draw(t, "vectors")
 		query := asked(.3, -.5, .8)
 		want := index(docs...)
-		want.SetVectors(vectors...)
+		want.setVectors(vectors...)
 		got := NewIndex()
 		n := rapid.IntRange(0, len(docs)).Draw(t, "first")
 		order := rapid.Permutation(docs).Draw(t, "order")
 		got.Add(order[:n]...)
-		got.SetVectors(rapid.Permutation(vectors).Draw(t, "order of vectors")...)
+		got.setVectors(rapid.Permutation(vectors).Draw(t, "order of vectors")...)
 		got.Add(order[n:]...)
 		for _, v := range vectors {
-			got.SetVectors(v)
+			got.setVectors(v)
 		}
 		if diff := cmp.Diff(want.SearchVectors(query, q), got.SearchVectors(query, q), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-6, 0)); diff != "" {
 			t.Fatal(diff)
@@ -227,7 +242,7 @@ func TestKeysAreWhatTheirDefinitionSays(t *testing.T) {
 		docs := chats().Draw(t, "docs")
 		vectors := turnVectorsOf(docs).Draw(t, "vectors")
 		x := index(docs...)
-		x.SetVectors(vectors...)
+		x.setVectors(vectors...)
 		of := map[memory.Place][]float64{}
 		for _, v := range vectors {
 			of[v.Place] = directed(v.Values)
