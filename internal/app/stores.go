@@ -90,9 +90,11 @@ func ledgerPath(cfg config.Config) string { return cmp.Or(cfg.ErasureLedger, cfg
 
 func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongostore.Store, error) {
 	db, err := mongostore.Open(ctx, mongostore.Options{URI: cfg.MongoDBURI.Reveal(), Database: cfg.MongoDBDatabase, Log: log})
-	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable && e.Err != nil {
-		err = fmt.Errorf("the server of mongodb-uri does not respond: check that it runs, that the setting has its host and port, "+
-			"and that this machine reaches it: %w", e.Err) // the words for a caller send whoever starts the server to this very text
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable {
+		atStart := *e // its words for a caller would send whoever starts the server to the log that they stand in
+		atStart.Message = "the server of mongodb-uri does not respond: check that it runs, that the setting has its host and port, " +
+			"and that this machine reaches it"
+		err = &atStart
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open MongoDB: %w", err)
