@@ -87,6 +87,7 @@ func (a *App) tlsConfig() *tls.Config {
 
 // newTenantEraser makes what erases whole tenants, and returns what wakes it.
 func (a *App) newTenantEraser() (wake func()) {
+	// A call that was let in before the tenant was suspended may write as long as a call may take.
 	settle := a.cfg.RequestTimeout
 	if a.stores.file == nil { // other servers may believe for a while that the tenant may call
 		settle += auth.Believed

@@ -548,7 +548,8 @@ func TestHTTP(t *testing.T) {
 	})
 	t.Run("a path that does not take the method says so as JSON", func(t *testing.T) {
 		code, header, body := h.overHTTP(t, http.MethodDelete, "/v1/users", "", nil)
-		if code != http.StatusMethodNotAllowed || header.Get("Content-Type") != "application/json" || !json.Valid([]byte(body)) {
+		if code != http.StatusMethodNotAllowed || header.Get("Allow") != http.MethodGet || header.Get("Content-Type") != "application/json" ||
+			!json.Valid([]byte(body)) {
 			t.Errorf("%d %v %s", code, header, body)
 		}
 	})
@@ -600,7 +601,7 @@ func TestHTTP(t *testing.T) {
 		gzipped := map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip"}
 		for body, want := range map[string]int{
 			zipped(t, `{"texts":["one"]}`):          http.StatusOK,
-			zipped(t, strings.Repeat(" ", 100<<20)): http.StatusTooManyRequests,
+			zipped(t, strings.Repeat(" ", 100<<20)): http.StatusRequestEntityTooLarge,
 			`{"texts":["one"]}`:                     http.StatusBadRequest,
 		} {
 			if code, _, reply := h.overHTTP(t, http.MethodPost, "/v1/history:countTokens", body, gzipped); code != want {
@@ -634,9 +635,24 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a body that is too large is refused", func(t *testing.T) {
-		code, _, body := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:record", strings.Repeat(" ", 17<<20), asJSON)
-		if code != http.StatusTooManyRequests || !strings.Contains(body, "16 MiB") {
+	t.Run("a body that is too large is refused with its limit and the way out, and not to come again", func(t *testing.T) {
+		for limit, large := range map[string]string{
+			"16 MiB": strings.Repeat(" ", 17<<20),
+			"8 MiB":  `{"texts":["` + strings.Repeat("a", 9<<20) + `"]}`,
+		} {
+			code, header, body := h.overHTTP(t, http.MethodPost, "/v1/history:countTokens", large, asJSON)
+			st := &spb.Status{}
+			if err := protojson.Unmarshal([]byte(body), st); err != nil || code != http.StatusRequestEntityTooLarge || header.Get("Retry-After") != "" ||
+				!strings.Contains(body, "larger than "+limit) || !strings.Contains(body, "split it into several calls") {
+				t.Errorf("%d %s", code, body)
+			}
+			refused(t, status.ErrorProto(st), codes.InvalidArgument, "FIELD_INVALID", "body")
+		}
+	})
+	t.Run("a passed deadline is said to be the caller's", func(t *testing.T) {
+		code, _, body := h.overHTTP(t, http.MethodPost, "/v1/users/ada/sessions/s1:record", `{"messages":[{"role":"ROLE_USER","text":"hi"}]}`,
+			map[string]string{"Content-Type": "application/json", "X-Server-Timeout": "0.000001"})
+		if code != http.StatusGatewayTimeout || !strings.Contains(body, "X-Server-Timeout") || !strings.Contains(body, "allow the call more time") {
 			t.Errorf("%d %s", code, body)
 		}
 	})

@@ -90,6 +90,12 @@ func ledgerPath(cfg config.Config) string { return cmp.Or(cfg.ErasureLedger, cfg
 
 func openMongo(ctx context.Context, cfg config.Config, log *slog.Logger) (*mongostore.Store, error) {
 	db, err := mongostore.Open(ctx, mongostore.Options{URI: cfg.MongoDBURI.Reveal(), Database: cfg.MongoDBDatabase, Log: log})
+	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonStoreUnavailable {
+		atStart := *e // its words for a caller would send whoever starts the server to the log that they stand in
+		atStart.Message = "the server of mongodb-uri does not respond: check that it runs, that the setting has its host and port, " +
+			"and that this machine reaches it"
+		err = &atStart
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open MongoDB: %w", err)
 	}
@@ -102,7 +108,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 		if err != nil {
 			return err
 		}
-		s.vectors, err = openretry.Open(ctx, retryOptions(log, "Milvus", func(ctx context.Context) (store.VectorView, error) {
+		s.vectors, err = openretry.Open(ctx, retryOptions(log.With("view", "Milvus", "setting", "milvus-address"), func(ctx context.Context) (store.VectorView, error) {
 			return milvusstore.Open(ctx, o)
 		}))
 		if err != nil {
@@ -116,7 +122,7 @@ func (s *stores) openViews(ctx context.Context, cfg config.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	s.texts, err = openretry.Open(ctx, retryOptions(log, "Elasticsearch", func(ctx context.Context) (store.TextView, error) {
+	s.texts, err = openretry.Open(ctx, retryOptions(log.With("view", "Elasticsearch", "setting", "elasticsearch-url"), func(ctx context.Context) (store.TextView, error) {
 		return elasticstore.Open(ctx, o)
 	}))
 	if err != nil {
@@ -162,13 +168,13 @@ func elasticOptions(cfg config.Config) (elasticstore.Options, error) {
 	return o, nil
 }
 
-func retryOptions[V store.ViewHealth](log *slog.Logger, name string, open func(context.Context) (V, error)) openretry.Options[V] {
+func retryOptions[V store.ViewHealth](log *slog.Logger, open func(context.Context) (V, error)) openretry.Options[V] {
 	return openretry.Options[V]{
 		Open: open, Now: time.Now,
 		Missing: func(err error) {
-			log.Warn("the view does not respond; it is opened when it does, and until then responses say what they lack", "view", name, "error", err)
+			log.Warn("the view does not respond; it is opened when it does, and until then responses say what they lack", "error", err)
 		},
-		Found: func() { log.Info("the view responds now", "view", name) },
+		Found: func() { log.Info("the view responds now") },
 	}
 }
 

@@ -25,7 +25,7 @@ type auditCmd struct {
 	Outcome   string `placeholder:"CODE" help:"Only calls with this code, such as OK or PERMISSION_DENIED."`
 	Since     string `placeholder:"TIME" help:"Only calls since this time, such as 2026-03-01, 2026-03-01T12:00:00Z, or 24h for the last day."`
 	Until     string `placeholder:"TIME" help:"Only calls before this time, written as with --since."`
-	Limit     int    `default:"50" help:"The most entries to list; 0 for all."`
+	Limit     atMost `default:"50" help:"The most entries to list; 0 for all."`
 	tenantFlag
 }
 

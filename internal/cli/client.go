@@ -138,7 +138,7 @@ type (
 // gives. The token that is left in the reply says that there is more.
 func listAll[C any, Q paged, P listing, T any](
 	r *run, newClient func(grpc.ClientConnInterface) C, rpc func(C, context.Context, Q, ...grpc.CallOption) (P, error), req Q,
-	items func(P) []T, limit, most int,
+	items func(P) []T, limit atMost, most int,
 ) (all P, err error) {
 	all = all.ProtoReflect().New().Interface().(P)
 	err = callOn(r, newClient, func(ctx context.Context, client C) error {
@@ -165,13 +165,13 @@ func setField(m proto.Message, name protoreflect.Name, value any) {
 
 // pages asks for one page after the other until there are enough; a limit of 0 means all. ask returns how many things it
 // has gathered so far. The token that is left says that there is more.
-func pages(limit, most int, ask func(size int32, token string) (have int, next string, err error)) (more string, err error) {
+func pages(limit atMost, most int, ask func(size int32, token string) (have int, next string, err error)) (more string, err error) {
 	have, token := 0, ""
 	for {
 		if have, token, err = ask(pageSize(limit, have, most), token); err != nil {
 			return "", err
 		}
-		if token == "" || limit > 0 && have >= limit {
+		if token == "" || limit > 0 && have >= int(limit) {
 			return token, nil
 		}
 	}

@@ -109,8 +109,9 @@ func TestAWordForAShellIsOneWord(t *testing.T) {
 func TestPagesStopAtTheLimitAndSayThatThereIsMore(t *testing.T) {
 	stored := 25
 	for _, c := range []struct {
-		limit, want int
-		more        bool
+		limit atMost
+		want  int
+		more  bool
 	}{{0, 25, false}, {10, 10, true}, {12, 12, true}, {25, 25, false}, {99, 25, false}} {
 		have := 0
 		more, err := pages(c.limit, 10, func(size int32, _ string) (int, string, error) {

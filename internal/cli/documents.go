@@ -145,7 +145,7 @@ func indented(value string) string {
 type documentsListCmd struct {
 	User   string `arg:"" help:"The user."`
 	Prefix string `arg:"" optional:"" help:"Only namespaces that begin with these labels, such as memories/food."`
-	Limit  int    `default:"50" help:"The most documents to list; 0 for all."`
+	Limit  atMost `default:"50" help:"The most documents to list; 0 for all."`
 }
 
 // maxDocuments is the most that the API returns of documents at once.
@@ -251,7 +251,7 @@ type documentsNamespacesCmd struct {
 	Prefix string `placeholder:"LABELS" help:"Only namespaces that begin with these labels; * stands for any one."`
 	Suffix string `placeholder:"LABELS" help:"Only namespaces that end with these labels; * stands for any one."`
 	Depth  int32  `placeholder:"N" help:"How many labels to list of each; all when not given."`
-	Limit  int    `default:"100" help:"The most namespaces to list; 0 for all."`
+	Limit  atMost `default:"100" help:"The most namespaces to list; 0 for all."`
 }
 
 // Run prints the namespaces.

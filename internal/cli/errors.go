@@ -98,10 +98,47 @@ func parseHint(parse *kong.ParseError) string {
 	return help
 }
 
+// parseText is what kong says is wrong with a line, in other words where its own mislead: of a value that begins with a dash, and
+// without the flags that are like a misspelt one only because both are short.
+func parseText(said string) string {
+	if flag, rest, ok := strings.Cut(said, ": expected "); ok {
+		if _, joined, ok := strings.Cut(rest, "; perhaps try "); ok {
+			return flag + ": a value that begins with - is joined to its flag: " + strings.TrimSuffix(joined, "?")
+		}
+	}
+	unknown, list, ok := strings.Cut(said, ", did you mean ")
+	misspelt, isFlag := strings.CutPrefix(unknown, "unknown flag ")
+	if !ok || !isFlag {
+		return said
+	}
+	var meant []string
+	for candidate := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(list, "one of "), "?"), ", ") {
+		if isMeant(misspelt, strings.Trim(candidate, `"`)) {
+			meant = append(meant, strings.Trim(candidate, `"`))
+		}
+	}
+	if len(meant) == 0 {
+		return unknown
+	}
+	return unknown + ", did you mean " + strings.Join(meant, " or ") + "?"
+}
+
+// isMeant reports whether a flag that kong takes for near may be meant: two letters are all of a short name, so its first must be right.
+func isMeant(misspelt, flag string) bool {
+	const long = 4
+	written, name := strings.TrimLeft(misspelt, "-"), strings.TrimLeft(flag, "-")
+	return len(written) >= long && len(name) >= long || written != "" && strings.HasPrefix(name, written[:1])
+}
+
 // printError writes an error for people: the message, then the reason, fields that the message does not name, and the way out.
 func printError(w io.Writer, p palette, err error) {
-	fmt.Fprintf(w, "%s %s\n", p.red("strata:"), clean(strings.ReplaceAll(err.Error(), "\n", "\n  ")))
-	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
+	parse, isParse := errors.AsType[*kong.ParseError](err)
+	said := err.Error()
+	if isParse {
+		said = parseText(said)
+	}
+	fmt.Fprintf(w, "%s %s\n", p.red("strata:"), clean(strings.ReplaceAll(said, "\n", "\n  ")))
+	if isParse {
 		fmt.Fprintf(w, "  %s\n", parseHint(parse))
 	}
 	e, ok := errors.AsType[*rpcError](err)

@@ -39,7 +39,7 @@ type factsListCmd struct {
 	Past     bool     `help:"With facts that do not hold any more."`
 	Category []string `enum:"preference,personal_info,goal,pain_point,decision,other" placeholder:"CATEGORY" help:"Only this category: ${enum}; may be repeated."`
 	Session  string   `short:"s" help:"Only facts learnt in this session."`
-	Limit    int      `default:"50" help:"The most facts to list; 0 for all."`
+	Limit    atMost   `default:"50" help:"The most facts to list; 0 for all."`
 }
 
 // Run prints the facts, page by page from the server.

@@ -203,7 +203,7 @@ func (c *factsRestoreCmd) Run(r *run) error {
 
 type factsQuarantineCmd struct {
 	User  string `arg:"" help:"The user."`
-	Limit int    `default:"50" help:"The most operations to list; 0 for all."`
+	Limit atMost `default:"50" help:"The most operations to list; 0 for all."`
 }
 
 // Run prints the refused operations, the latest first.

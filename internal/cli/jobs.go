@@ -31,7 +31,7 @@ type jobsListCmd struct {
 	Session string   `short:"s" help:"Only of this session; needs --user."`
 	Kind    []string `enum:"extract,summarize,merge,rebuild,week,month,index,reembed,reindex,verify,erase" placeholder:"KIND" help:"Only this kind: ${enum}; may be repeated."`
 	State   []string `enum:"open,answered,parked,applied,skipped,split,reverted,replaced" placeholder:"STATE" help:"Only this state: ${enum}; may be repeated. Those that are not done when none is given."`
-	Limit   int      `default:"50" help:"The most jobs to list; 0 for all."`
+	Limit   atMost   `default:"50" help:"The most jobs to list; 0 for all."`
 }
 
 // Run prints the jobs, page by page from the server.

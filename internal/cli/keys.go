@@ -86,7 +86,7 @@ func keyFields(k *memoryv1.Key) [][]string {
 }
 
 type keysListCmd struct {
-	Limit int `default:"50" help:"The most keys to list; 0 for all."`
+	Limit atMost `default:"50" help:"The most keys to list; 0 for all."`
 	tenantFlag
 }
 
@@ -190,7 +190,7 @@ type tenantsCmd struct {
 }
 
 type tenantsListCmd struct {
-	Limit int `default:"50" help:"The most tenants to list; 0 for all."`
+	Limit atMost `default:"50" help:"The most tenants to list; 0 for all."`
 }
 
 // Run prints the tenants.

@@ -30,7 +30,7 @@ type messagesCmd struct {
 type messagesListCmd struct {
 	User     string `arg:"" help:"The user."`
 	Session  string `arg:"" help:"The session, or the beginning of its id."`
-	Limit    int    `default:"100" help:"The most messages to list; 0 for all."`
+	Limit    atMost `default:"100" help:"The most messages to list; 0 for all."`
 	Newest   bool   `help:"Begin with the latest."`
 	Visible  bool   `help:"Without what contexts do not show: hidden messages and those before the context start."`
 	Original bool   `help:"With each message's original form (seen in JSON output)."`
@@ -77,18 +77,29 @@ func (c *messagesListCmd) collect(ctx context.Context, client memoryv1.MemorySer
 		}
 		all.Messages = append(all.Messages, page.GetMessages()...)
 		all.NextPageToken, all.Etag = page.GetNextPageToken(), cmp.Or(all.GetEtag(), page.GetEtag())
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Messages) >= c.Limit {
+		if all.NextPageToken == "" || c.Limit > 0 && len(all.Messages) >= int(c.Limit) {
 			return nil
 		}
 	}
 }
 
+// atMost is the --limit of a list: how many things to print, 0 for all.
+type atMost int
+
+// Validate is called by kong, which puts the flag before the error.
+func (n atMost) Validate() error {
+	if n < 0 {
+		return fmt.Errorf("it is %d: set it from 1, or to 0 for all", n)
+	}
+	return nil
+}
+
 // pageSize is how many things to ask for when some of a limit are there; a limit of 0 means all.
-func pageSize(limit, have, most int) int32 {
-	if limit <= 0 {
+func pageSize(limit atMost, have, most int) int32 {
+	if limit == 0 {
 		return int32(most)
 	}
-	return int32(min(limit-have, most))
+	return int32(min(int(limit)-have, most))
 }
 
 // more prints on stderr that a limit cut the list.

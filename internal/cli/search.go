@@ -20,7 +20,7 @@ type searchCmd struct {
 	Since      instant  `placeholder:"TIME" help:"Only messages created at or after it, such as 2026-03-12."`
 	Until      instant  `placeholder:"TIME" help:"Only messages created before it."`
 	AsOf       instant  `placeholder:"TIME" help:"The time that \"last week\" and the like count from, such as 2026-03-12; now when not given."`
-	Limit      int      `default:"20" help:"The most hits to list; 0 for all."`
+	Limit      atMost   `default:"20" help:"The most hits to list; 0 for all."`
 	Explain    bool     `help:"Say how each message was found."`
 }
 
@@ -72,7 +72,7 @@ func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceCl
 		}
 		all.Hits = append(all.Hits, page.GetHits()...)
 		all.NextPageToken, all.Degraded = page.GetNextPageToken(), page.GetDegraded()
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Hits) >= c.Limit {
+		if all.NextPageToken == "" || c.Limit > 0 && len(all.Hits) >= int(c.Limit) {
 			return nil
 		}
 	}

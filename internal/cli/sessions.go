@@ -26,7 +26,7 @@ type sessionsCmd struct {
 
 type sessionsListCmd struct {
 	User  string `arg:"" help:"The user."`
-	Limit int    `default:"50" help:"The most sessions to list; 0 for all."`
+	Limit atMost `default:"50" help:"The most sessions to list; 0 for all."`
 }
 
 // maxSessions is the most that the API returns of sessions at once.
@@ -65,7 +65,7 @@ func (c *sessionsListCmd) collect(ctx context.Context, client memoryv1.MemorySer
 		}
 		all.Sessions = append(all.Sessions, page.GetSessions()...)
 		all.NextPageToken = page.GetNextPageToken()
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Sessions) >= c.Limit {
+		if all.NextPageToken == "" || c.Limit > 0 && len(all.Sessions) >= int(c.Limit) {
 			return nil
 		}
 	}

@@ -28,7 +28,7 @@ const maxSummaries = 100
 type summariesListCmd struct {
 	User  string `arg:"" help:"The user."`
 	Kind  string `default:"session" enum:"session,week,month" help:"What they stand for: ${enum}."`
-	Limit int    `default:"20" help:"The most summaries to list; 0 for all."`
+	Limit atMost `default:"20" help:"The most summaries to list; 0 for all."`
 
 	Withheld bool `help:"Only those whose correction is withheld, since a message that it stands for was hidden after it was written."`
 }

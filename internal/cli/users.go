@@ -25,7 +25,7 @@ type usersCmd struct {
 const maxUsers = 500
 
 type usersListCmd struct {
-	Limit int `default:"50" help:"The most users to list; 0 for all."`
+	Limit atMost `default:"50" help:"The most users to list; 0 for all."`
 }
 
 // Run prints the users, page by page from the server.

@@ -23,11 +23,15 @@ func toStatus(err error) (st *status.Status, known bool) {
 	if e, ok := errors.AsType[*memory.Error](err); ok {
 		return errorStatus(e), e.Kind != memory.KindInternal
 	}
+	if e, ok := errors.AsType[*lateError](err); ok {
+		return status.New(codes.DeadlineExceeded, e.message()), true
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return status.New(codes.Canceled, "the call was cancelled"), true
 	case errors.Is(err, context.DeadlineExceeded):
-		return status.New(codes.DeadlineExceeded, "the deadline passed; a Record may have been stored: repeat it with the same request_id"), true
+		return status.New(codes.DeadlineExceeded, "the deadline passed, that of the caller (X-Server-Timeout over REST) or the server's "+
+			"request-timeout: allow the call more time; a Record may have been stored: repeat it with the same request_id"), true
 	}
 	internal := &memory.Error{
 		Kind:    memory.KindInternal,

@@ -47,6 +47,24 @@ func TestToStatus(t *testing.T) {
 			t.Errorf("status %v", st)
 		}
 	})
+	t.Run("a passed deadline says whose it is", func(t *testing.T) {
+		long, soon := time.Hour, time.Nanosecond
+		for want, deadlines := range map[string]struct{ caller, server time.Duration }{
+			"the caller's own deadline passed":         {soon, long},
+			"the server's request-timeout of 1ns pass": {long, soon},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), deadlines.caller)
+			_, err := withDeadline(deadlines.server)(ctx, nil, nil, func(ctx context.Context, _ any) (any, error) {
+				<-ctx.Done()
+				return nil, fmt.Errorf("read: %w", ctx.Err())
+			})
+			cancel()
+			if st, known := toStatus(err); st.Code() != codes.DeadlineExceeded || !known || !strings.HasPrefix(st.Message(), want) ||
+				!strings.Contains(st.Message(), "request_id") {
+				t.Errorf("status %v, want %s", st, want)
+			}
+		}
+	})
 	t.Run("any other error shows nothing of itself", func(t *testing.T) {
 		st, known := toStatus(errors.New("SELECT secret"))
 		if st.Code() != codes.Internal || known || strings.Contains(st.String(), "secret") {

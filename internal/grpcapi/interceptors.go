@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -29,12 +30,47 @@ const WaitingTimeTrailer = "strata-waiting-us"
 // LongestWaitTrailer is the trailer that says how many microseconds the longest single request to one of those servers took.
 const LongestWaitTrailer = "strata-longest-wait-us"
 
-// withDeadline caps how long a call may take; a shorter deadline of the client wins.
+// lateError is the failure of a call whose deadline passed: context.DeadlineExceeded, with whose deadline it was.
+type lateError struct {
+	requestTimeout time.Duration // the server's, where that one passed; 0 where the caller's own did
+	err            error
+}
+
+func (e *lateError) Error() string {
+	if e.requestTimeout > 0 {
+		return "request-timeout passed: " + e.err.Error()
+	}
+	return "the caller's deadline passed: " + e.err.Error()
+}
+
+func (e *lateError) Unwrap() error { return e.err }
+
+// message is what the caller reads.
+func (e *lateError) message() string {
+	const repeat = "; a Record may have been stored: repeat it with the same request_id"
+	if e.requestTimeout > 0 {
+		return "the server's request-timeout of " + e.requestTimeout.String() +
+			" passed: ask for less at once, or have request-timeout raised" + repeat
+	}
+	return "the caller's own deadline passed (X-Server-Timeout over REST): allow the call more time" + repeat
+}
+
+// errRequestTimeout is the cause of a context that ended by the server's request-timeout.
+var errRequestTimeout = errors.New("the request-timeout passed")
+
+// withDeadline caps how long a call may take; a shorter deadline of the client wins. A call that fails by either says by which.
 func withDeadline(longest time.Duration) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, longest)
+		ctx, cancel := context.WithTimeoutCause(ctx, longest, errRequestTimeout)
 		defer cancel()
-		return next(ctx, req)
+		reply, err := next(ctx, req)
+		switch {
+		case !errors.Is(err, context.DeadlineExceeded) || !errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return reply, err
+		case errors.Is(context.Cause(ctx), errRequestTimeout):
+			return nil, &lateError{requestTimeout: longest, err: err}
+		}
+		return nil, &lateError{err: err}
 	}
 }
 

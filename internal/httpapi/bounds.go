@@ -100,7 +100,7 @@ func readWhole(w http.ResponseWriter, r *http.Request, held *grown) bool {
 // refuseBody says why a body is not read.
 func refuseBody(w http.ResponseWriter, err error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		refuse(w, codes.ResourceExhausted, "the body is larger than 16 MiB: split the call")
+		writeTooLarge(w, "body: it is larger than 16 MiB, the most that a request may have: split it into several calls")
 		return
 	}
 	if e, ok := errors.AsType[*memory.Error](err); ok && e.Kind == memory.KindExhausted {

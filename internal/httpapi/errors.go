@@ -11,6 +11,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 )
@@ -31,6 +32,43 @@ func writeStatus(w http.ResponseWriter, status int, code codes.Code, message str
 func refuse(w http.ResponseWriter, code codes.Code, message string) {
 	writeStatus(w, httpStatus(connect.Code(code)), code, message)
 }
+
+// What a request that is too large fails with: (*gunzip).Read has the first, and gRPC's library the second. See recvAndDecompress in
+// google.golang.org/grpc.
+const (
+	largeWhenDecompressed = "body: it is larger than 16 MiB when decompressed, the most that a request may have"
+	largeForGRPC          = "grpc: received message larger than max"
+)
+
+// tooLarge is what to write for a call that failed because its request is too large; "" for other failures.
+func tooLarge(st *spb.Status) string {
+	message := st.GetMessage()
+	switch {
+	case codes.Code(st.GetCode()) != codes.ResourceExhausted: //nolint:gosec // below 17
+		return ""
+	case strings.HasPrefix(message, largeWhenDecompressed):
+		return message
+	case strings.HasPrefix(message, largeForGRPC):
+		return "body: what it holds is larger than 8 MiB in gRPC's encoding, the most that a call may have: split it into several calls"
+	}
+	return ""
+}
+
+// writeTooLarge refuses a request that is too large, with 413; the message begins with the field. RESOURCE_EXHAUSTED, which it is over gRPC, would be 429: to come again.
+func writeTooLarge(w http.ResponseWriter, message string) {
+	st := &spb.Status{Code: int32(codes.InvalidArgument), Message: message}
+	field, description, _ := strings.Cut(message, ": ")
+	violation := &errdetails.BadRequest_FieldViolation{Field: field, Description: description}
+	for _, m := range []proto.Message{fieldInvalid(field), &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}} {
+		if detail, err := anypb.New(m); err == nil {
+			st.Details = append(st.Details, detail)
+		}
+	}
+	writeErrorAs(w, http.StatusRequestEntityTooLarge, st)
+}
+
+// lateForGRPC is what gRPC's library says of a call whose deadline passed before its request was read.
+const lateForGRPC = "context deadline exceeded"
 
 // unknown is the reply to a path or method that nothing serves.
 func unknown(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +190,8 @@ func (w *jsonErrors) WriteHeader(code int) {
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	again := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable // with the time to retry as a header
 	ofRequest := code == http.StatusBadRequest || code == http.StatusInternalServerError
-	if code >= http.StatusBadRequest && plain || ofRequest || again {
+	late := code == http.StatusGatewayTimeout // which may be in the words of gRPC's library
+	if code >= http.StatusBadRequest && plain || ofRequest || again || late {
 		w.code = code
 		return
 	}
@@ -185,6 +224,13 @@ func (w *jsonErrors) end() {
 	w.Header().Del("Content-Length")
 	st := &spb.Status{}
 	if protojson.Unmarshal(w.held.Bytes(), st) == nil && isOfCall(st, w.code) {
+		if message := tooLarge(st); message != "" {
+			writeTooLarge(w.ResponseWriter, message)
+			return
+		}
+		if codes.Code(st.GetCode()) == codes.DeadlineExceeded && st.GetMessage() == lateForGRPC { //nolint:gosec // below 17
+			st.Message = "X-Server-Timeout: the deadline passed before the request was read, and nothing was done: allow the call more time"
+		}
 		writeError(w.ResponseWriter, st)
 		return
 	}

@@ -118,7 +118,7 @@ func (g *gunzip) Reset(r io.Reader) error {
 func (g *gunzip) Read(p []byte) (int, error) {
 	n, err := g.Reader.Read(p)
 	if g.left -= int64(n); g.left < 0 {
-		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("the body is larger than 16 MiB when decompressed: split the call"))
+		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New(largeWhenDecompressed+": split it into several calls"))
 	}
 	return n, notCompressed(err)
 }

@@ -268,6 +268,11 @@ func (p *pieces) status() *spb.Status {
 
 // writeError writes the status of a call as all other errors are written.
 func writeError(w http.ResponseWriter, st *spb.Status) {
+	writeErrorAs(w, httpStatus(connect.Code(st.GetCode())), st) //nolint:gosec // below 17
+}
+
+// writeErrorAs is writeError with another HTTP status than that of the code.
+func writeErrorAs(w http.ResponseWriter, status int, st *spb.Status) {
 	body, err := vanguard.JSONCodec{MarshalOptions: protojson.MarshalOptions{UseProtoNames: true}}.MarshalAppend(nil, st)
 	if err != nil {
 		body = []byte(`{}`)
@@ -276,7 +281,7 @@ func writeError(w http.ResponseWriter, st *spb.Status) {
 		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(httpStatus(connect.Code(st.GetCode()))) //nolint:gosec // below 17
+	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
