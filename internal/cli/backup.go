@@ -60,11 +60,11 @@ func (c *restoreCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	aside := ""
 	if _, err := os.Lstat(cfg.Data); err == nil && !c.Replace && !cfg.MongoDBURI.IsSet() {
 		return fmt.Errorf("restore %s: %s exists already: give --replace, which moves it away and keeps it, or name another file with --data",
 			c.From, absolute(cfg.Data))
 	}
+	aside := ""
 	if c.Replace {
 		if aside, err = besides(cfg.Data, r.env.Now().UTC().Format("20060102T150405Z")); err != nil {
 			return err

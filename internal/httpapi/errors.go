@@ -250,8 +250,8 @@ func (w *jsonErrors) end() {
 	}
 }
 
-// isOfCall reports whether a status comes from a call, not from the translation, which makes unknown errors of some parameters, and
-// sends what it cannot write, a parameter that is no text, as its own fault with the HTTP status of the caller's.
+// isOfCall reports whether a status comes from a call. The translation makes others: it calls errors of some parameters unknown, and where
+// a parameter is no text, code and HTTP status are not those of the same error.
 func isOfCall(st *spb.Status, httpCode int) bool {
 	code := connect.Code(st.GetCode()) //nolint:gosec // below 17
 	return code != connect.CodeUnknown && httpStatus(code) == httpCode && !strings.HasPrefix(st.GetMessage(), badParameter)

@@ -128,14 +128,6 @@ type RecordVectors struct {
 	Messages map[int64][]int8 // by seq; those that have one
 }
 
-// Count is how many there are.
-func (v RecordVectors) Count() (n int64) {
-	if v.Fact != nil {
-		n++
-	}
-	return n + int64(len(v.Messages))
-}
-
 // progress is how much of a session has come.
 type progress struct {
 	id                string

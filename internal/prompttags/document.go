@@ -290,12 +290,6 @@ var (
 	scalarBehind = regexp.MustCompile(`^(?:(?:true|false|null|True|False|None)\b|-?[0-9][0-9.eE+-]*)`)
 )
 
-// frame is an object or list that is open while it is read.
-type frame struct {
-	role  string
-	words []memory.Span
-}
-
 // forwards reads from the end of a fence to the end of the JSON, and returns the messages on the way: first the rest of the
 // message that holds the fence.
 func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
@@ -303,75 +297,109 @@ func (l lexer) forwards(b block, quote, depth int) (end int, messages []said) {
 	if !ended {
 		return end, []said{own}
 	}
-	cut, outer := depth == 0, depth
-	stack := slices.Repeat([]frame{{}}, depth)
-	key, last := "", ""
-	for i := end; ; {
-		i = l.blanksBehind(i)
-		if i == len(l.s) {
-			end = i
-			break
-		}
-		c := l.s[i]
-		if c == '\\' && i+l.slashes < len(l.s) && l.quoteAt(i+l.slashes) {
-			i += l.slashes
-			c = l.s[i]
-		}
-		switch {
-		case c == ':':
-			key, i = last, i+1
-		case c == ',':
-			key, i = "", i+1
-		case c == '{' || c == '[':
-			stack = append(stack, frame{})
-			if c == '{' {
-				key = ""
-			}
-			i++
-		case c == '}' || c == ']':
-			i++
-			if len(stack) == 0 {
-				if !cut {
-					return i, withWords(own, messages)
-				}
-				break
-			}
-			if f := stack[len(stack)-1]; f.role != "" {
-				messages = append(messages, said(f))
-			} else {
-				passUp(&own, stack, depth)
-			}
-			stack = stack[:len(stack)-1]
-			depth = min(depth, len(stack))
-			if len(stack) == 0 && !cut {
-				return i, withWords(own, messages)
-			}
-		case l.quoteAt(i):
-			from := i + 1
-			q := l.next(from, c)
-			if q < 0 {
-				return len(l.s), withWords(own, messages)
-			}
-			value := memory.Span{Start: from, End: q - l.slashes}
-			last = l.s[value.Start:value.End]
-			i = q + 1
-			l.takeValue(&own, stack, depth, key, value)
-			if key == "role" && len(stack) == outer && depth == outer {
-				own.role = strings.ToLower(last)
-			}
-		default:
-			n := len(scalarBehind.FindString(l.s[i:min(len(l.s), i+40)]))
-			if n == 0 {
-				return end, withWords(own, messages)
-			}
-			i += n
-		}
-		end = i
+	w := walk{lexer: l, own: own, stack: make([]said, depth), depth: depth, atFence: depth}
+	for more := true; more; {
+		end, more = w.take(end)
 	}
-	for _, f := range stack[min(depth, len(stack)):] {
-		messages = append(messages, said(f))
+	return end, append([]said{w.own}, w.messages...)
+}
+
+// walk is what was read of the JSON behind a fence.
+type walk struct {
+	lexer
+
+	own       said   // the message that holds the fence
+	messages  []said // those behind it
+	stack     []said // the objects and lists that are open, the outermost first
+	depth     int    // of these how many were open at the fence
+	atFence   int    // how many were open there; 0 where the beginning of the JSON is cut off
+	key, last string // the key of the value that comes next, "" for none, and the string before
+}
+
+// take reads the next sign, string or scalar from a place on, and returns where that ends. It reports false where the JSON ends: with
+// its outermost object or list, with the text, or before what is no JSON.
+func (w *walk) take(from int) (end int, more bool) {
+	i := w.blanksBehind(from)
+	if i == len(w.s) {
+		w.closeAll()
+		return i, false
 	}
-	return end, withWords(own, messages)
+	c := w.s[i]
+	if c == '\\' && i+w.slashes < len(w.s) && w.quoteAt(i+w.slashes) {
+		i += w.slashes
+		c = w.s[i]
+	}
+	switch {
+	case c == ':':
+		w.key = w.last
+	case c == ',':
+		w.key = ""
+	case c == '{':
+		w.stack, w.key = append(w.stack, said{}), ""
+	case c == '[':
+		w.stack = append(w.stack, said{})
+	case c == '}' || c == ']':
+		return i + 1, w.close()
+	case w.quoteAt(i):
+		return w.takeString(i)
+	default:
+		n := len(scalarBehind.FindString(w.s[i:min(len(w.s), i+40)]))
+		if n == 0 {
+			return from, false
+		}
+		return i + n, true
+	}
+	return i + 1, true
+}
+
+// close ends the innermost object or list, which is a message if it names a role. Otherwise its words are those of what is around it, or
+// of the message of the fence where that was open at the fence. It reports whether more may come.
+func (w *walk) close() (more bool) {
+	last := len(w.stack) - 1
+	if last < 0 {
+		return w.atFence == 0
+	}
+	inner := w.stack[last]
+	w.stack = w.stack[:last]
+	w.depth = min(w.depth, last)
+	switch {
+	case inner.role != "":
+		w.messages = append(w.messages, inner)
+	case last <= w.depth:
+		w.own.words = append(w.own.words, inner.words...)
+	default:
+		around := &w.stack[last-1]
+		around.words = append(around.words, inner.words...)
+	}
+	return last > 0 || w.atFence == 0
+}
+
+// closeAll ends what began behind the fence and is cut off.
+func (w *walk) closeAll() {
+	w.messages = append(w.messages, w.stack[min(w.depth, len(w.stack)):]...)
+}
+
+// takeString reads the string that begins at a quote: a key, a role, words or anything else.
+func (w *walk) takeString(quote int) (end int, more bool) {
+	from := quote + 1
+	q := w.next(from, w.s[quote])
+	if q < 0 {
+		return len(w.s), false
+	}
+	value := memory.Span{Start: from, End: q - w.slashes}
+	w.last = w.s[value.Start:value.End]
+	of := &w.own
+	behind := len(w.stack) > w.depth // in what began behind the fence
+	if behind {
+		of = &w.stack[len(w.stack)-1]
+	}
+	switch {
+	case w.key == "content" || w.key == "text":
+		of.words = append(of.words, value)
+	case w.key == "role" && (behind || len(w.stack) == w.atFence): // not one of what is around the fence's message
+		of.role = strings.ToLower(w.last)
+	}
+	return q + 1, true
 }
 
 // restOfString returns the words of the string in which a fence stands, around the fence, and where the string ends; it reports
@@ -393,41 +421,6 @@ func (l lexer) restOfString(b block, quote int) (own said, end int, ended bool) 
 	}
 	own.words = append(own.words, memory.Span{Start: b.span.End, End: q - l.slashes})
 	return own, q + 1, true
-}
-
-// passUp gives the words of the innermost object, which names no role, to the one around it, or to the message of the fence where that
-// was open at the fence.
-func passUp(own *said, stack []frame, depth int) {
-	inner, around := stack[len(stack)-1], stack[:len(stack)-1]
-	if len(around) <= depth {
-		own.words = append(own.words, inner.words...)
-		return
-	}
-	up := &around[len(around)-1]
-	up.words = append(up.words, inner.words...)
-}
-
-// takeValue takes up a string of an object: a role, or words.
-func (l lexer) takeValue(own *said, stack []frame, depth int, key string, value memory.Span) {
-	words := key == "content" || key == "text"
-	if len(stack) <= depth { // of what was open at the fence
-		if words {
-			own.words = append(own.words, value)
-		}
-		return
-	}
-	top := &stack[len(stack)-1]
-	switch {
-	case key == "role":
-		top.role = strings.ToLower(l.s[value.Start:value.End])
-	case words:
-		top.words = append(top.words, value)
-	}
-}
-
-// withWords puts the message that holds the fence before those behind it.
-func withWords(own said, messages []said) []said {
-	return append([]said{own}, messages...)
 }
 
 // unquote returns the value of a string; as it is written where it is no JSON.

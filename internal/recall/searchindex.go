@@ -197,8 +197,7 @@ func (l *SearchIndex) Search(ctx context.Context, q MessageQuestion) (Found, err
 	}
 }
 
-// searchIndex brings the user's index up to date and searches it. It reports true where segments were merged meanwhile
-// and the state is to be read again.
+// searchIndex brings the user's index up to date and searches it. It reports true where that needs a later state than the query's.
 func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSearch) (_ Found, again bool, err error) {
 	timeUp, stop := shareOf(ctx)
 	defer stop()
@@ -221,7 +220,7 @@ func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSear
 		found.Degraded = "the index of this user is being read into memory and was not searched: ask again"
 		return found, false, nil
 	}
-	if lack == lackMerged && !q.isLast {
+	if lack == lackLatest && !q.isLast {
 		return found, true, nil
 	}
 	found.Degraded = degradation(lack, q.state.More)
@@ -383,7 +382,7 @@ type lack int
 const (
 	lackNothing lack = iota
 	lackDamaged      // a segment cannot be read
-	lackMerged       // the state has to be read again: a segment is gone, merged since, or brought words of a message that had none
+	lackLatest       // the state has to be read again: a segment is gone, merged since, or brought words of a message that had none
 	lackLarge        // there is more than an index may hold
 	lackTime         // it is not read yet
 )
@@ -392,7 +391,7 @@ func degradation(l lack, more int) string {
 	switch {
 	case l == lackDamaged:
 		return "a segment of the index is damaged and was not searched; it is being rebuilt"
-	case l == lackMerged:
+	case l == lackLatest:
 		return "segments of the index were merged while they were read, and were not searched"
 	case l == lackLarge:
 		return "the index of this user is larger than one may be, and its oldest part was not searched: raise recall-cache"
@@ -530,7 +529,7 @@ const longestUpdate = 5 * time.Minute
 // ones brings them first. One call does so at a time; when it fails what it added stays, and the next goes on from there.
 func (l *SearchIndex) addAll(ctx context.Context, user memory.UserRef, x *userIndex, state store.SearchIndexState) (lack, error) {
 	out, err := l.addMissing(ctx, user, x, state.Segments)
-	if err != nil || out == lackMerged {
+	if err != nil || out == lackLatest {
 		return out, err
 	}
 	if out == lackDamaged {
@@ -567,10 +566,10 @@ func (l *SearchIndex) addMissing(ctx context.Context, user memory.UserRef, x *us
 			return out, fmt.Errorf("read segments: %w", err)
 		}
 		if len(segments) < len(some) {
-			return lackMerged, nil
+			return lackLatest, nil
 		}
 		out = max(out, l.add(ctx, x, segments, embedding))
-		if out == lackMerged {
+		if out == lackLatest {
 			return out, nil
 		}
 	}
@@ -617,7 +616,7 @@ func (l *SearchIndex) add(ctx context.Context, x *userIndex, segments []store.Se
 		}
 		err := x.addSegment(s, embedding[s.No])
 		if errors.Is(err, rank.ErrLacksWords) {
-			return lackMerged
+			return lackLatest
 		}
 		if err != nil {
 			l.log.ErrorContext(ctx, "segment of the search index cannot be read", "segment", s.No, "error", err)

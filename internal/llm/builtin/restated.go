@@ -65,9 +65,15 @@ func withoutSuggestion(clause string) []restatement {
 }
 
 // asThenAsked are, by language, a statement of the speaker and a question that goes on from it.
-var asThenAsked = [...]func() []inversion{
-	enAsked.inversions("then-asked"), esAsked.inversions("then-asked"), koAsked.inversions("then-asked"),
-	jaAsked.inversions("then-asked"), zhAsked.inversions("then-asked"),
+var asThenAsked = [...]struct {
+	sentences func() []inversion
+	reads     func(statement string) bool // whether what is restated is of the speaker; nil where all of it is
+}{
+	{enAsked.inversions("then-asked"), func(statement string) bool { return len(english.find(statement)) > 0 }}, // nobody is a first step, or a rule
+	{esAsked.inversions("then-asked"), nil},
+	{koAsked.inversions("then-asked"), nil},
+	{jaAsked.inversions("then-asked"), nil},
+	{zhAsked.inversions("then-asked"), nil},
 }
 
 // thenAsked are the statement of the speaker with which a question begins, and the question: "as a vegan, what can I eat in Lyon?" says
@@ -76,8 +82,8 @@ func thenAsked(sentence string) []restatement {
 	if !strings.ContainsAny(sentence, "?？") || len(sentence) > maxSentenceBytes {
 		return nil
 	}
-	for i, of := range asThenAsked {
-		for _, entry := range of() {
+	for _, in := range asThenAsked {
+		for _, entry := range in.sentences() {
 			m := entry.pattern.FindStringSubmatch(sentence)
 			if m == nil {
 				continue
@@ -87,7 +93,7 @@ func thenAsked(sentence string) []restatement {
 			if !strings.Contains(sentence, strings.TrimRight(stated.said, ".。")) {
 				stated.quote = strings.TrimRight(strings.TrimSuffix(sentence, question), " ,，、")
 			}
-			if i == 0 && stated.quote != "" && len(english.find(stated.said)) == 0 { // nobody is a first step, or a rule
+			if in.reads != nil && stated.quote != "" && !in.reads(stated.said) {
 				continue
 			}
 			return []restatement{stated, {said: question}}
