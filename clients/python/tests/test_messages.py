@@ -125,6 +125,12 @@ def test_a_role_that_nobody_has_is_refused_and_not_taken_for_the_assistants() ->
         messages.read({"content": "I am vegan"})
 
 
+def test_what_a_user_says_under_a_misspelt_key_is_refused_and_not_lost() -> None:
+    with pytest.raises(ValueError, match="content: what user says must be in it; the message has only role, contnet"):
+        messages.read({"role": "user", "contnet": "I am vegan"})
+    assert messages.text_of(messages.read({"role": "assistant"})[0]) == ""  # an assistant may call tools alone, or nothing
+
+
 def test_a_text_is_ours_only_where_it_is_the_block_alone() -> None:
     block = "<strata-memory-0123456789abcdef>\nData\n</strata-memory-0123456789abcdef>"
     assert _memory.is_ours(block)

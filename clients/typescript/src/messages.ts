@@ -56,6 +56,9 @@ export interface About {
   origin?: Origin;
 }
 
+/** The roles whose messages are nothing without words; those of others may be calls of tools. */
+const wordy = new Set<unknown>(["user", "system", "developer"]);
+
 /**
  * The messages of one item of a provider: one as a rule, several where the item holds results of tools beside other words. Without a
  * format it is known by its fields. A message of v1 is returned as it is.
@@ -71,6 +74,9 @@ export function read(item: unknown, format?: Format, about: About = {}): Message
   const speaks = "role" in item || (!("type" in item) && ("content" in item || "text" in item));
   if (known === OPENAI_CHAT && speaks && !(String(item.role) in roles)) {
     throw new TypeError("role: it must be one of user, assistant, system, developer and tool"); // a misspelt user's would teach nothing
+  }
+  if (known === OPENAI_CHAT && wordy.has(item.role) && !("content" in item) && !("text" in item)) {
+    throw new TypeError(`content: what ${item.role} says must be in it; the message has only ${Object.keys(item).join(", ")}`);
   }
   return pack(readers[known](item), known, dumpJson(item), about);
 }

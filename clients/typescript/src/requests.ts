@@ -5,8 +5,8 @@ import { InvalidArgument } from "./errors.js";
 import { isRecord } from "./json.js";
 
 /**
- * Throws InvalidArgument for a name that the message does not have, which would be left out silently, and for a text in the place of
- * a list, which would be taken for a list of its letters. What is undefined is left out; messages made by create of
+ * Throws InvalidArgument for a name that the message does not have, which would be left out silently, for a text in the place of a
+ * list, which would be taken for a list of its letters, and for what is no object in the place of one. What is undefined is left out; messages made by create of
  * @bufbuild/protobuf, and what a oneof holds, are taken as they are.
  */
 export function checkRequest(of: DescMessage, given: object, path = ""): void {
@@ -28,6 +28,10 @@ export function checkRequest(of: DescMessage, given: object, path = ""): void {
     if (member.fieldKind === "list" && typeof value === "string") {
       throw refusal(path + name, `is a list, also of a single one: write [${JSON.stringify(value)}]`);
     }
+    if (member.fieldKind === "message" && objects.test(member.message.typeName) && typeof value !== "object") {
+      const such = member.message.fields.map((f) => f.localName).join(", ");
+      throw refusal(path + name, `is an object of ${member.message.typeName}, with ${such}, and not a ${typeof value}`);
+    }
     if (member.fieldKind === "message" && isRecord(value)) {
       checkRequest(member.message, value, `${path}${name}.`);
     }
@@ -40,6 +44,9 @@ export function checkRequest(of: DescMessage, given: object, path = ""): void {
     }
   }
 }
+
+/** The messages that only an object can be; others of google.protobuf, such as Value, may be a text or a number. */
+const objects = /^(memory\.v1\.|google\.protobuf\.(Duration|Timestamp|FieldMask)$)/;
 
 /** Throws InvalidArgument for an option that there is not. */
 export function checkOptions(given: object, names: readonly string[]): void {

@@ -90,6 +90,11 @@ for (const runtime of runtimes) {
           /mean budgetTokens\?/,
         ],
         [() => memory.search(newUser(), "q", { nonsense: 1 } as never).next(), "nonsense", /no such field: it has userId, query, /],
+        [
+          () => memory.putDocument(newUser(), ["a"], "k", {}, { ttl: 60 } as never),
+          "document.ttl",
+          /google\.protobuf\.Duration, with seconds, nanos/,
+        ],
         [() => memory.recall(newUser(), "s", "q", { summry: true } as never), "summry", /did you mean summary\?/],
         [
           () => memory.putDocument(newUser(), "food" as never, "k", {}),

@@ -213,6 +213,12 @@ test("a role that nobody has is refused and not taken for the assistant's", () =
   assert.throws(() => messages.read({ content: "I am vegan" }), /role: it must be one of user, assistant/);
 });
 
+test("what a user says under a misspelt key is refused and not lost", () => {
+  const misspelt = { role: "user", contnet: "I am vegan" };
+  assert.throws(() => messages.read(misspelt), /content: what user says must be in it; the message has only role, contnet/);
+  assert.equal(messages.read({ role: "assistant" }).length, 1); // an assistant may call tools alone, or nothing
+});
+
 test("a text is memory's only where it is the block alone", () => {
   const block = "<strata-memory-0123456789abcdef>\nData\n</strata-memory-0123456789abcdef>";
   assert.ok(isRecalled(block));

@@ -60,6 +60,8 @@ def read(item: Any, format: str = "", *, id: str = "", origin: v1.Origin | int =
     speaks = "role" in item or ("type" not in item and ("content" in item or "text" in item))
     if format == OPENAI_CHAT and speaks and str(item.get("role")) not in _ROLES:
         raise ValueError("role: it must be one of user, assistant, system, developer and tool")  # a misspelt user's would teach nothing
+    if format == OPENAI_CHAT and item.get("role") in ("user", "system", "developer") and "content" not in item and "text" not in item:
+        raise ValueError(f"content: what {item['role']} says must be in it; the message has only {', '.join(map(str, item))}")
     body = {**item["data"], "type": item["type"]} if format == LANGCHAIN and "data" in item else item
     drafts = _read_item(body) if _is_item(body, format) else _read_message(body)
     data = json.dumps(item, separators=(",", ":"), default=_json).encode()
