@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -251,11 +250,9 @@ func buildProgram(t *testing.T) string {
 // startProgram serves on a free port of loopback until the test ends.
 func startProgram(t *testing.T, binary string, args ...string) program {
 	t.Helper()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	p := program{binary: binary, address: l.Addr().String()}
-	_ = l.Close()
+	p := program{binary: binary}
 	out := &lines{}
-	args = append([]string{"serve", "--listen", p.address, "--metrics-listen", "", "--data", filepath.Join(t.TempDir(), "strata.db")}, args...)
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "", "--data", filepath.Join(t.TempDir(), "strata.db")}, args...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
@@ -269,6 +266,10 @@ func startProgram(t *testing.T, binary string, args ...string) program {
 			t.Errorf("the server ended with %v:\n%s", err, out)
 		}
 	}))
+	eventually(t, "the server says at which address it serves", func() bool {
+		p.address = startedAt(out.String())
+		return p.address != ""
+	})
 	eventually(t, "the server is ready", func() bool {
 		res, err := http.Get("http://" + p.address + "/readyz")
 		if err != nil {
@@ -288,6 +289,17 @@ func startProgram(t *testing.T, binary string, args ...string) program {
 		})
 	}
 	return p
+}
+
+// startedAt is the address that a log says a server took; "" where it does not say it yet.
+func startedAt(log string) string {
+	for line := range strings.Lines(log) {
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "strata starts" {
+			return entry.Address
+		}
+	}
+	return ""
 }
 
 // keyOf makes a key that reaches one user's memory, and returns its token.
