@@ -4,6 +4,7 @@ import { type CallOptions, createClient, type Client as ServiceClient, type Tran
 import { NotFound } from "./errors.js";
 import * as messages from "./messages.js";
 import { recalled, recallRequest } from "./recall.js";
+import { checkOptions } from "./requests.js";
 import { defaultRetry, type RetryPolicy } from "./retry.js";
 import { type CallSettings, RetryingTransport } from "./transport.js";
 import * as v1 from "./v1.js";
@@ -111,6 +112,7 @@ export class BaseClient {
     how: { beside?: Iterable<Said>; summary?: boolean; profile?: string } = {},
     options?: CallOptions,
   ): Promise<string> {
+    checkOptions(how, ["beside", "summary", "profile"]);
     const beside = messages.readAll(how.beside ?? []);
     const request = recallRequest(query, beside, how.summary ? "with summary" : "without summary");
     return recalled((await this.memory.buildContext({ ...request, userId, sessionId, profile: how.profile ?? "" }, options)).rendering);

@@ -152,7 +152,25 @@ export function errorOf(thrown: unknown, signal?: AbortSignal): StrataError {
     cause: error,
   };
   const kind = classes.get(code) ?? StrataError;
-  return new kind(error.rawMessage, details);
+  return new kind(insecure.test(nodeCodeOf(error)) ? withoutTls(error) : error.rawMessage, details);
+}
+
+/** The codes of Node.js's errors where a server is not reached. Those of TLS are OpenSSL's for what is wrong with a handshake or a certificate. */
+const unreachable = /^(EPIPE|EHOSTUNREACH|ENETUNREACH)$/;
+const insecure = /^(EPROTO$|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** The code of the error of Node.js that a call failed with; "" for none. */
+function nodeCodeOf(error: ConnectError): string {
+  const code = error.cause instanceof Error && "code" in error.cause ? error.cause.code : "";
+  return typeof code === "string" ? code : "";
+}
+
+/** Why there is no TLS with the server, in words that say what to do. */
+function withoutTls(error: ConnectError): string {
+  if (nodeCodeOf(error) === "ERR_SSL_WRONG_VERSION_NUMBER") {
+    return "no TLS handshake: the server does not speak TLS: leave https:// out of its address";
+  }
+  return `no TLS handshake: ${error.rawMessage.trim()}: name who may sign the server's certificate by tls: { ca }, or call it by its name there`;
 }
 
 /** What browsers and Node.js say where fetch reaches no server. */
@@ -167,6 +185,8 @@ function codeOfConnection(error: ConnectError, signal: AbortSignal | undefined):
     error.code === Code.Aborted ||
     (error.code === Code.Canceled && !signal?.aborted) ||
     error.rawMessage.includes("NGHTTP2_REFUSED_STREAM") ||
+    unreachable.test(nodeCodeOf(error)) ||
+    insecure.test(nodeCodeOf(error)) ||
     (error.code === Code.Unknown && error.cause instanceof TypeError && unreached.test(error.rawMessage));
   return isBroken ? Code.Unavailable : error.code;
 }

@@ -3,6 +3,7 @@
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type ContextValues, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
 import { Cancelled, DeadlineExceeded, errorOf } from "./errors.js";
+import { checkRequest } from "./requests.js";
 import { type RetryPolicy, traitsOf, waitAfter } from "./retry.js";
 
 /** What all calls of a client share. */
@@ -29,6 +30,7 @@ export class RetryingTransport implements Transport {
     input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
+    checkRequest(method.input, input);
     const { retry } = this.#settings;
     const { hasRequestId, repeatable } = traitsOf(method);
     const request = hasRequestId ? withRequestId(input) : input;

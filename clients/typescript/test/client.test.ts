@@ -78,6 +78,35 @@ for (const runtime of runtimes) {
       await assert.rejects(call, { name: "InvalidArgument", message: /memory\.v1\.BuildContextRequest\.render: .*v1\.Render\.OPENAI/ });
     });
 
+    test("a field that a request does not have is refused with a near one, and a text is no list", async () => {
+      const memory = runtime.client();
+      const said = [{ role: "user", content: "I keep bees." }];
+      const refused: [() => Promise<unknown>, string, RegExp][] = [
+        [() => memory.record(newUser(), "s", said, { requestid: "r" } as never), "requestid", /no such field; did you mean requestId\?/],
+        [() => memory.record(newUser(), "s", said, { request_id: "r" } as never), "request_id", /did you mean requestId\?/],
+        [
+          () => memory.buildContext(newUser(), "s", "q", { overrides: { budgetToken: 9n } } as never),
+          "overrides.budgetToken",
+          /mean budgetTokens\?/,
+        ],
+        [() => memory.search(newUser(), "q", { nonsense: 1 } as never).next(), "nonsense", /no such field: it has userId, query, /],
+        [() => memory.recall(newUser(), "s", "q", { summry: true } as never), "summry", /did you mean summary\?/],
+        [
+          () => memory.putDocument(newUser(), "food" as never, "k", {}),
+          "document.namespace",
+          /is a list, also of a single one: write \["food"\]/,
+        ],
+      ];
+      for (const [call, field, message] of refused) {
+        await assert.rejects(call(), (e: StrataError) => {
+          assert.equal(e.name, "InvalidArgument");
+          assert.equal(e.field, field);
+          assert.match(e.message, message);
+          return true;
+        });
+      }
+    });
+
     test("what one session says is known in the next", async () => {
       const user = newUser();
       const memory = runtime.client();
@@ -220,6 +249,15 @@ test("no module of Node.js is in what browsers and edge runtimes load", async ()
 test("the program names what is missing where there is no server", async () => {
   const nobody = new Client("127.0.0.1:1", { retry: { attempts: 1 } });
   await assert.rejects(nobody.record("u", "s", [{ role: "user", content: "a" }]), Unavailable);
+});
+
+test("a server without TLS that is called by https is unavailable, and the error says what to do", async () => {
+  const secure = new Client(`https://${server().address}`, { retry: { attempts: 1 } });
+  await assert.rejects(secure.record("u", "s", [{ role: "user", content: "a" }]), (e: StrataError) => {
+    assert.ok(e instanceof Unavailable);
+    assert.match(e.message, /does not speak TLS: leave https:\/\/ out of its address/);
+    return true;
+  });
 });
 
 test("an unknown flag is the server's own message", async () => {
