@@ -271,7 +271,7 @@ func TestAuditHoldsNoContent(t *testing.T) {
 	}
 }
 
-// plant writes the canary into every text and blob of a message, however deep.
+// plantCanary writes the canary into every text and blob of a message, however deep.
 func plantCanary(m protoreflect.Message, canary string, depth int) {
 	for i := range m.Descriptor().Fields().Len() {
 		f := m.Descriptor().Fields().Get(i)

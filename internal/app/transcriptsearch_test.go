@@ -243,7 +243,6 @@ func TestAHybridSearchKeepsToRoles(t *testing.T) {
 	}
 }
 
-// TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown finds the same, and says who did not do its part.
 // TestAHybridSearchKeepsToTimesByTheMicrosecond bounds a search within one millisecond, which is what the index knows of a time.
 func TestAHybridSearchKeepsToTimesByTheMicrosecond(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) *harness{
@@ -292,6 +291,7 @@ func testTimesByTheMicrosecond(t *testing.T, h *harness) {
 	}
 }
 
+// TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown finds the same, and says who did not do its part.
 func TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, t.TempDir()+"/strata.db", func(c *config.Config) { c.ElasticsearchURL = "http://127.0.0.1:9" })

@@ -19,12 +19,12 @@ func (o Overrides) With(key string, value any) Overrides {
 	for _, f := range Overridable() {
 		if f.Key == key {
 			if !f.Set(new(Profile), value) {
-				panic(fmt.Sprintf("policy: %T is no value of %s", value, key))
+				panic(fmt.Sprintf("contextprofile: %T is no value of %s", value, key))
 			}
 			return Overrides{append(o.changes[:len(o.changes):len(o.changes)], change{f, value})}
 		}
 	}
-	panic("policy: no call can override " + key)
+	panic("contextprofile: no call can override " + key)
 }
 
 // Has reports whether the overrides have a value of that setting.

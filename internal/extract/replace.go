@@ -105,7 +105,7 @@ var leaning = regexp.MustCompile(
 	`(?i)\b(?:like|love|hate|enjoy|dislike|allergic|allergy|afraid|want|wish|hope|know|fan|favou?rite|originally|born|grew up|never)\b|n't\b|(?:^|[^\p{L}])(?:me (?:gusta|encanta)n?|odio|alérgic[oa]|nunca)(?:[^\p{L}]|$)|좋아|싫어|알레르기|알러지|않|好き|嫌い|アレルギー|ない|ません|喜欢|讨厌|过敏|从不`,
 )
 
-// replaced are patterns that name, in their group, what something else took the place of.
+// replacedBy are patterns that name, in their group, what something else took the place of.
 var replacedBy = []*regexp.Regexp{
 	regexp.MustCompile(
 		`(?i)\b(?:switch(?:ed|ing)?|moved?|moving|chang(?:ed|ing)|migrat(?:ed|ing)|upgraded|went|gone|converted|transitioned|jumped) (?:\p{L}+ )?(?:over )?(?:away )?from (.+?) (?:over )?(?:to|for|onto|into)\s`,

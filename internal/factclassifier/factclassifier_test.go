@@ -120,7 +120,7 @@ func madeUp(r *rand.Rand) string {
 }
 
 func TestWhomAStatementIsAboutHardlyWeighs(t *testing.T) {
-	const most = .5 // logits: lexicons read whole statements, and may find a word across its parts
+	const most = .5 // logits: word lists are looked for in whole statements, and may find a word across its parts
 	for _, same := range [][]string{
 		{"Works in Leeds", "The user works in Leeds", "User works in Leeds", "She works in Leeds"},
 		{"Wants all chats sent to an archive", "The user wants all chats sent to an archive", "User wants all chats sent to an archive"},

@@ -46,7 +46,7 @@ var shares = [kindCount]float64{
 }
 
 // featuresOf are the features of a statement, by key, each once: n-grams of characters, words and pairs of words, what
-// the lexicons of package promptinjection find alone and in pairs, how it begins and ends, and its shape. Features of a kind
+// the word lists of package promptinjection find alone and in pairs, how it begins and ends, and its shape. Features of a kind
 // together have the length that is the kind's share.
 func featuresOf(statement string, r promptinjection.Reading) []Feature {
 	c := collectorOf(statement, r)

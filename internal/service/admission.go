@@ -83,7 +83,7 @@ func isComplete(found []memory.Message, q store.MessageQuery) bool {
 	return q.MaxTokens > 0 && tokens >= q.MaxTokens && seen >= q.MinMessages
 }
 
-// messagesAt reads messages by their places, as messages does.
+// MessagesAt reads messages by their places, as Messages does.
 func (r messageReader) MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	light := q
 	if light.MaxBytes == 0 || light.MaxBytes > lightBytes {

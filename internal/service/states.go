@@ -29,7 +29,7 @@ func (s *ContextBuilder) gatherStates(
 	var notes []memory.Note
 	out.instructions = p.Instructions
 	out.state, notes = memory.SplitNotes(session)
-	out.notes = notesOf(notes, false)
+	out.notes = notesOf(notes)
 	if !r.Sections.Notes && p.Template == "" {
 		return out, nil
 	}
@@ -38,7 +38,11 @@ func (s *ContextBuilder) gatherStates(
 		return out, fmt.Errorf("read the user's state: %w", err)
 	}
 	_, notes = memory.SplitNotes(user.State)
-	out.notes = append(out.notes, notesOf(notes, true)...)
+	ofUser := notesOf(notes)
+	for i := range ofUser {
+		ofUser[i].OfUser = true
+	}
+	out.notes = append(out.notes, ofUser...)
 	if p.Template == "" {
 		return out, nil
 	}
@@ -47,11 +51,12 @@ func (s *ContextBuilder) gatherStates(
 	return out, err
 }
 
-func notesOf(notes []memory.Note, ofUser bool) []assembly.Note {
+// notesOf are the notes of a session as a context shows them.
+func notesOf(notes []memory.Note) []assembly.Note {
 	out := make([]assembly.Note, len(notes))
 	for i, n := range notes {
 		n.Time = n.Time.UTC()
-		out[i] = assembly.Note{Note: n, OfUser: ofUser}
+		out[i] = assembly.Note{Note: n}
 	}
 	return out
 }

@@ -370,7 +370,7 @@ func TestAViewIsNotWaitedForLongerThanItsDeadline(t *testing.T) {
 	})
 }
 
-// forged are views that answer everybody's rows and say that they are the asked user's.
+// forgedVectors are views that answer everybody's rows and say that they are the asked user's.
 func forgedVectors(v *memview.Vectors) recall.VectorView {
 	lying := memview.Lying(v)
 	return vectorFunc(func(ctx context.Context, q store.VectorSearch) ([]store.VectorHit, error) {

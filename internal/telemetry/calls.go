@@ -13,7 +13,7 @@ func (r *Recorder) CallRefused(cause admission.Cause) {
 	r.callsRefused.WithLabelValues(string(cause)).Inc()
 }
 
-// CredentialRefused implements server.Refusals.
+// CredentialRefused implements grpcapi.Refusals.
 func (r *Recorder) CredentialRefused(cause auth.Cause) {
 	r.credentials.WithLabelValues(string(cause)).Inc()
 }

@@ -143,12 +143,12 @@ func (r *Recorder) ForeignHits(view string, n int) { r.foreign.WithLabelValues(v
 // StaleHits counts hits of a view that the primary store does not have. The view is a name from the code.
 func (r *Recorder) StaleHits(view string, n int) { r.stale.WithLabelValues(view).Add(float64(n)) }
 
-// Fed implements views.FeedMeter.
+// Fed implements viewfeed.FeedMeter.
 func (r *Recorder) Fed(view memory.View, rows int) {
 	r.fed.WithLabelValues(view.String()).Add(float64(rows))
 }
 
-// FeedFailed implements views.FeedMeter.
+// FeedFailed implements viewfeed.FeedMeter.
 func (r *Recorder) FeedFailed(view memory.View) { r.feedFailed.WithLabelValues(view.String()).Inc() }
 
 // Expired implements retention.Meter. The rule is a name from the code.

@@ -58,8 +58,7 @@ func asked(sentence string) (finding, bool) {
 }
 
 // calledWithin is what a clause beside others says that the speaker wants to be called: "my name is Xiaoyu Lin, call me Xiaoyu".
-func calledWithin(sentence string, spanish bool) []finding {
-	t := retellingOf(sentence, spanish)
+func (t *retelling) calledWithin(sentence string) []finding {
 	clauses := split(sentence, t.clauses)
 	if len(clauses) < 2 || len(sentence) > maxAskedBytes || strings.ContainsAny(sentence, "?？") {
 		return nil

@@ -53,11 +53,10 @@ type retelling struct {
 
 // kept are the clauses of a sentence that are worth keeping, as facts: those that read like it, and those that put another
 // value in place of what is known. Those that rules have read are left to them.
-func (g *grammar) kept(sentence string, read []finding, spanish bool, replaces func(finding) bool) []finding {
+func (g *grammar) kept(sentence string, t *retelling, read []finding, replaces func(finding) bool) []finding {
 	if len(sentence) > maxSentenceBytes || unreal.MatchString(sentence) {
 		return nil
 	}
-	t := retellingOf(sentence, spanish)
 	var out []finding
 	for _, clause := range t.cut(sentence) {
 		clause = t.bare(clause)
@@ -241,7 +240,7 @@ func toolIn(clause string) string {
 const homeCity = "home_city"
 
 // retellingOf is how clauses of a sentence are written.
-func retellingOf(sentence string, spanish bool) *retelling {
+func retellingOf(sentence string) *retelling {
 	han := false
 	for _, r := range sentence {
 		switch {
@@ -256,7 +255,7 @@ func retellingOf(sentence string, spanish bool) *retelling {
 	switch {
 	case han:
 		return &chineseRetelling
-	case spanish || isSpanish(sentence):
+	case isSpanish(sentence):
 		return &spanishRetelling
 	}
 	return &englishRetelling

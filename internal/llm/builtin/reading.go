@@ -63,7 +63,11 @@ func (r *reading) read(l extract.Line) {
 		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = afterGreeting(sentence)
-		g := grammarOf(sentence) // of a message in two languages each sentence is read by its own
+		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish message too little may show its language.
+		g, t := grammarOf(sentence), retellingOf(sentence)
+		if spanish && t == &englishRetelling {
+			t = &spanishRetelling
+		}
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
 		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
@@ -73,13 +77,13 @@ func (r *reading) read(l extract.Line) {
 			found = append(found, f)
 		}
 		if !ok && !states {
-			found = append(found, calledWithin(sentence, spanish)...)
+			found = append(found, t.calledWithin(sentence)...)
 		}
 		ended := r.ended(l, sentence, found)
 		found = append(found, ended...)
-		found = append(found, g.left(sentence, found, spanish, r.replaces(l))...)
+		found = append(found, g.left(sentence, t, found, r.replaces(l))...)
 		if len(ended) > 0 {
-			found = append(found, successors(sentence, found, spanish)...)
+			found = append(found, t.successors(sentence, found)...)
 		}
 		for _, f := range found {
 			f = r.inPlaceOfMended(l, f)
@@ -198,8 +202,7 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 }
 
 // successors are what a sentence puts in place of what it ends, whatever else it would have to say to be kept.
-func successors(sentence string, read []finding, spanish bool) []finding {
-	t := retellingOf(sentence, spanish)
+func (t *retelling) successors(sentence string, read []finding) []finding {
 	var out []finding
 	for _, clause := range split(sentence, t.clauses) {
 		clause = fromSuccessor(t.bare(clause))
@@ -245,17 +248,11 @@ func statedAs(speaker, text, quote string) memory.Fact {
 
 // left is what a sentence states beside what the rules have found in it: the clauses that are worth keeping, else what is
 // only implied.
-func (g *grammar) left(sentence string, read []finding, spanish bool, replaces func(finding) bool) []finding {
-	if out := g.kept(
-		sentence,
-		read,
-		spanish,
-		replaces,
-	); len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes ||
-		g.blocked.MatchString(sentence) {
+func (g *grammar) left(sentence string, t *retelling, read []finding, replaces func(finding) bool) []finding {
+	out := g.kept(sentence, t, read, replaces)
+	if len(out) > 0 || len(read) > 0 || len(sentence) > maxSentenceBytes || g.blocked.MatchString(sentence) {
 		return out
 	}
-	var out []finding
 	for _, clause := range split(sentence, g.clauses) {
 		if owned := g.owned(clause); len(owned) > 0 {
 			out = append(out, owned[0])
@@ -470,7 +467,7 @@ func (g *grammar) swap(f finding, right, wrong string) (finding, bool) {
 		if wrong != "" && !strings.Contains(strings.ToLower(wrong), strings.ToLower(old)) || strings.EqualFold(old, right) {
 			continue
 		}
-		mended := retellingOf(clause, false).find(clause[:at[0][0]] + right + clause[at[0][1]:])
+		mended := retellingOf(clause).find(clause[:at[0][0]] + right + clause[at[0][1]:])
 		mended.mends = &f
 		return mended, true
 	}

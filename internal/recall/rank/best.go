@@ -40,7 +40,7 @@ type fieldTerm struct {
 	fields bitset // the messages in whose fields it, or a word near to it, counts
 	said   bitset // the messages that say it; room
 	own    sparse[uint16]
-	// nearLanes hold, by kind and in steps of 1/nearSteps, what the words near to it count. They mean nothing without any.
+	// nearCounts hold, by kind and in steps of 1/nearSteps, what the words near to it count. They mean nothing without any.
 	nearCounts [2]sparse[uint32]
 	days       []scale // by label: what the day counts; nil for none
 	names      []scale

@@ -28,10 +28,11 @@ func newBitset(room bitset, n int) bitset {
 
 func (b bitset) has(n int32) bool { return b[n>>6]>>(n&63)&1 != 0 }
 func (b bitset) add(n int32)      { b[n>>6] |= 1 << (n & 63) }
+func (b bitset) remove(n int32)   { b[n>>6] &^= 1 << (n & 63) }
 
 // set adds or removes a number.
 func (b bitset) set(n int32, in bool) {
-	b[n>>6] &^= 1 << (n & 63)
+	b.remove(n)
 	if in {
 		b.add(n)
 	}

@@ -44,7 +44,7 @@ func (n *neighbours) grow() {
 func (n *neighbours) clear(no int32) {
 	n.edges[no] = [maxEdges]edge{}
 	for i := range n.beside {
-		n.beside[i].set(no, false)
+		n.beside[i].remove(no)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
-// slotDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
+// jobDoc is a job as it is stored. A session's cursor of a kind is the highest To of its jobs of generation 1: each of
 // them begins where the one before ends, which its id and the unique key of Prev see to.
 type jobDoc struct {
 	ID           string            `bson:"_id"`   // of memory.JobKey
@@ -545,7 +545,7 @@ func (s *journal) ofLivingUsers(ctx context.Context, docs []jobDoc) ([]jobDoc, e
 	return slices.DeleteFunc(slices.Clone(docs), func(d jobDoc) bool { _, lives := users[d.Scope]; return !lives }), err
 }
 
-// slotsOwner returns the part of the filter that selects whose jobs are asked for.
+// jobsOwner returns the part of the filter that selects whose jobs are asked for.
 func (s *journal) jobsOwner(ctx context.Context, q store.JobQuery) (bson.D, error) {
 	user := memory.UserRef{Tenant: q.Tenant, UserID: q.UserID}
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/store/mongostore"
 )
 
-// slotFrom is a job of a session's leaves.
+// jobFrom is a job of a session's leaves.
 func jobFrom(head memory.Session, from, to int64) store.JobOpening {
 	return store.JobOpening{
 		JobKey: memory.JobKey{Scope: head.ScopeKey, Session: head.Key, Kind: memory.JobLeaf, From: from, Generation: 1},

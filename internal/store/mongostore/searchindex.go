@@ -94,7 +94,7 @@ func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit 
 	return turns, nil
 }
 
-// lexiconState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
+// searchIndexState reads what else the query asks for. Turns do not change, so it is of no account when they are read.
 func (s *searchIndex) searchIndexState(
 	ctx context.Context,
 	m manifestDoc,

@@ -274,7 +274,7 @@ func (s *workStore) WorkStats(ctx context.Context) (store.WorkStats, error) {
 	return store.WorkStats{Kinds: kinds, Quarantined: quarantined, OldestTurn: orZero(oldest.LookAt)}, nil
 }
 
-// slotCount is how many jobs of a kind are in a state.
+// jobCount is how many jobs of a kind are in a state.
 type jobCount struct {
 	ID struct {
 		Kind  memory.JobKind  `bson:"kind"`

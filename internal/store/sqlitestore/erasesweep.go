@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// pieceRows and pieceBytes are how much one write of a sweep deletes, so that writes of others wait for 20 ms at most: see
-	// BenchmarkSweep.
+	// pieceRows and pieceBytes are how much one write of a sweep deletes. Writes of others wait for it: BenchmarkEraseUser measures the
+	// longest.
 	pieceRows  = 250
 	pieceBytes = 256 << 10
 	// The WAL can be cut while nobody reads from it. Writes wait while the store waits for readers, so it waits briefly, and

@@ -2,7 +2,7 @@ package when
 
 import "time"
 
-// The holidays, in the order of holidaysOf.
+// The holidays that word lists name: see valueNames.
 const (
 	christmas = iota
 	christmasEve
