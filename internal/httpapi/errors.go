@@ -54,12 +54,13 @@ func tooLarge(st *spb.Status) string {
 	return ""
 }
 
-// writeTooLarge refuses a request that is too large, with 413; the message begins with the field. RESOURCE_EXHAUSTED, which it is over gRPC, would be 429: to come again.
+// writeTooLarge refuses a request that is too large, with 413; the message begins with the field. RESOURCE_EXHAUSTED, which it is over
+// gRPC, would be 429: to come again.
 func writeTooLarge(w http.ResponseWriter, message string) {
 	st := &spb.Status{Code: int32(codes.InvalidArgument), Message: message}
 	field, description, _ := strings.Cut(message, ": ")
-	violation := &errdetails.BadRequest_FieldViolation{Field: field, Description: description}
-	for _, m := range []proto.Message{fieldInvalid(field), &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}} {
+	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: description}}}
+	for _, m := range []proto.Message{fieldInvalid(field), bad} {
 		if detail, err := anypb.New(m); err == nil {
 			st.Details = append(st.Details, detail)
 		}
