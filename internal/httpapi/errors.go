@@ -230,7 +230,7 @@ func (w *jsonErrors) end() {
 			return
 		}
 		if codes.Code(st.GetCode()) == codes.DeadlineExceeded && st.GetMessage() == lateForGRPC { //nolint:gosec // below 17
-			st.Message = "X-Server-Timeout: the deadline passed before the request was read, and nothing was done: allow the call more time"
+			st.Message = "X-Server-Timeout: the deadline passed before the request was read: allow the call more time"
 		}
 		writeError(w.ResponseWriter, st)
 		return
