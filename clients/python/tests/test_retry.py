@@ -204,3 +204,16 @@ def test_waits_double_below_their_bound_and_honour_the_service() -> None:
     assert retry.wait(asked, 1, False) == 3.1
     assert Retry(draw=lambda: 0.0).wait(asked, 1, True) == 3.0
     assert retry.wait(plain, 10, True) is None
+
+
+def test_a_stream_that_a_server_closed_when_the_time_was_up_is_a_passed_deadline() -> None:
+    now = [0.0]
+    closed = stratamem.Cancelled("RST_STREAM", code=grpc.StatusCode.CANCELLED)
+    with Client("127.0.0.1:1") as client:
+        attempts = Attempts(client.settings, method("/memory.v1.MemoryService/Record"), 5.0, lambda: now[0])
+    attempts.left()
+    with pytest.raises(stratamem.Cancelled):
+        attempts.wait(closed)
+    now[0] = 5.0
+    with pytest.raises(stratamem.DeadlineExceeded):
+        attempts.wait(closed)

@@ -86,7 +86,10 @@ class Attempts:
         return max(0.0, self._deadline - self._clock())
 
     def wait(self, error: errors.StrataError) -> float:
-        """The seconds to wait before the next attempt; raises the error where there is none, or no time for it."""
+        """The seconds to wait before the next attempt; raises the error where there is none, or no time for it. A call cannot be
+        cancelled by its caller here: where the time is up, a server that closed its stream did so for the deadline."""
+        if isinstance(error, errors.Cancelled) and self._clock() >= self._deadline:
+            raise errors.DeadlineExceeded("the time of the call was up", code=grpc.StatusCode.DEADLINE_EXCEEDED)
         wait = self._settings.retry.wait(error, self._made, self._method.repeatable)
         if wait is None or self._clock() + wait >= self._deadline:
             raise error
