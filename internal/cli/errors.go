@@ -21,8 +21,12 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return serverText(e.status) }
 
-// serverText is a status's message without the words that grpc puts around a failed dial.
+// serverText is a status's message without the words that grpc puts around a failed dial, and in other words where the client's own
+// time is up.
 func serverText(st *status.Status) string {
+	if st.Code() == codes.DeadlineExceeded && strings.HasPrefix(st.Message(), "context deadline exceeded") {
+		return "the server did not reply in time"
+	}
 	const dialing = `connection error: desc = "transport: Error while dialing: `
 	if text, ok := strings.CutPrefix(st.Message(), dialing); ok {
 		return strings.TrimSuffix(text, `"`)
@@ -43,7 +47,7 @@ func (r *run) explained(err error) error {
 	if st.Code() == codes.Unauthenticated {
 		e.hint = r.keyHint()
 	}
-	if st.Code() == codes.DeadlineExceeded {
+	if st.Code() == codes.DeadlineExceeded && !strings.Contains(st.Message(), "request-timeout of") { // which no client can raise
 		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
 	}
 	return e

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -59,6 +60,14 @@ type options struct {
 	Output  string        `short:"o" default:"table" enum:"table,json,quiet" help:"table for people, json for programs, quiet for ids only."`
 	Wide    bool          `help:"Print tables as wide as they are; else they fit the terminal, or 80 columns."`
 	Timeout time.Duration `default:"30s" help:"The longest a command may wait for the server; in an import, one call."`
+}
+
+// Validate is called by kong.
+func (o options) Validate() error {
+	if o.Timeout <= 0 {
+		return fmt.Errorf("--timeout: is %s; it must be more than 0, such as 30s", o.Timeout)
+	}
+	return nil
 }
 
 // clientFlags are the names of the client's own flags.
