@@ -22,7 +22,7 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 			return ""
 		}
 		sentence = strings.ReplaceAll(sentence, "’", "'")
-		if unasserted.MatchString(sentence) || forAnother.MatchString(sentence) {
+		if unasserted.MatchString(sentence) {
 			continue
 		}
 		for _, clause := range clauseEnd.Split(sentence, -1) {
@@ -43,9 +43,6 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 var unasserted = regexp.MustCompileFrom(func() string {
 	return `(?i)[?？¿]|["“”«»「」『』]|(?:^|\s)/s(?:\W|$)|😂|🤣|🙃|😜|;\)|` + languagedata.AnyOf(languagedata.Unasserted)
 })
-
-// forAnother matches what denies a reason, and gives another: who is not vegan because of the animals, but for health, is vegan.
-var forAnother = regexp.MustCompile(`(?i)(?:n't|\bnot)\b[^,;]*\bbecause\b[^,;]*[,;]\s*(?:but |rather )?(?:it's|it is|because|for|just)\b`)
 
 // anyOf is an expression that matches what any line of a list does, in any language.
 func anyOf(list languagedata.List) *regexp.Regexp {

@@ -155,8 +155,9 @@ export function errorOf(thrown: unknown, signal?: AbortSignal): StrataError {
   return new kind(insecure.test(nodeCodeOf(error)) ? withoutTls(error) : error.rawMessage, details);
 }
 
-/** The codes of Node.js's errors where a server is not reached. Those of TLS are OpenSSL's for what is wrong with a handshake or a certificate. */
+/** The codes of Node.js's errors where a server is not reached. */
 const unreachable = /^(EPIPE|EHOSTUNREACH|ENETUNREACH)$/;
+/** Those of OpenSSL for what is wrong with a handshake or a certificate. */
 const insecure = /^(EPROTO$|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** The code of the error of Node.js that a call failed with; "" for none. */

@@ -6,8 +6,8 @@ import { isRecord } from "./json.js";
 
 /**
  * Throws InvalidArgument for a name that the message does not have, which would be left out silently, for a text in the place of a
- * list, which would be taken for a list of its letters, and for what is no object in the place of one. What is undefined is left out; messages made by create of
- * @bufbuild/protobuf, and what a oneof holds, are taken as they are.
+ * list, which would be taken for a list of its letters, and for what is no object in the place of one. What is undefined is left out;
+ * messages made by create of @bufbuild/protobuf, and what a oneof holds, are taken as they are.
  */
 export function checkRequest(of: DescMessage, given: object, path = ""): void {
   if ("$typeName" in given || of.typeName.startsWith("google.protobuf.")) {
