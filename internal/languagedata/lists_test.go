@@ -381,6 +381,7 @@ var table = []row{
 	{"disclosure/health", [6]int{0, 0, 4, 4, 2, 0}, "intent/health has them all"},
 	{"marks/unreal", [6]int{11, 4, 2, 1, 1, 0}, ""},
 	{"marks/frames", [6]int{35, 24, 8, 3, 4, 0}, ""},
+	{"marks/chats", [6]int{1, 0, 0, 0, 0, 0}, "programs label who speaks in English"},
 	{"marks/plays", [6]int{35, 12, 1, 1, 1, 0}, ""},
 	{"marks/plays-over", [6]int{27, 13, 3, 1, 1, 0}, ""},
 	{"marks/once-was", [6]int{0, 0, 0, 0, 1, 0}, "elsewhere the clause is kept, or facts/former reads it"},

@@ -54,6 +54,9 @@ func (r *reading) read(l extract.Line) {
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
+	if chat := pastedChat.FindStringIndex(said); chat != nil {
+		said = said[:chat[0]]
+	}
 	for _, stated := range restatedAll(g.sentence.FindAllString(said, maxSentences)) {
 		if r.turns(stated.said) {
 			framed = r.plays
@@ -112,6 +115,9 @@ func (r *reading) read(l extract.Line) {
 // frame begins what its speaker does not state: a text to translate or to mend, or somebody else's words. It lasts to the end of the
 // message.
 var frame = marks{"frames"}.pattern(`(?i)%s`)
+
+// pastedChat is what somebody else said and was told. What stands after it may be either's.
+var pastedChat = marks{"chats"}.pattern(`(?im)%s`)
 
 // A part that is played lasts over messages: until its player says that it is over, or has said nothing for so long.
 var (
