@@ -31,7 +31,7 @@ func toStatus(err error) (st *status.Status, known bool) {
 		return status.New(codes.Canceled, "the call was cancelled"), true
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.New(codes.DeadlineExceeded, "the deadline passed, that of the caller (X-Server-Timeout over REST) or the server's "+
-			"request-timeout: allow the call more time; a Record may have been stored: repeat it with the same request_id"), true
+			"request-timeout: allow the call more time"+repeatRecord), true
 	}
 	internal := &memory.Error{
 		Kind:    memory.KindInternal,

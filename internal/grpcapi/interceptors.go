@@ -45,14 +45,16 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return e.err }
 
+// repeatRecord ends what a caller reads whose call came too late.
+const repeatRecord = "; a Record may have been stored: repeat it with the same request_id"
+
 // message is what the caller reads.
 func (e *lateError) message() string {
-	const repeat = "; a Record may have been stored: repeat it with the same request_id"
 	if e.requestTimeout > 0 {
 		return "the server's request-timeout of " + e.requestTimeout.String() +
-			" passed: ask for less at once, or have request-timeout raised" + repeat
+			" passed: ask for less at once, or have request-timeout raised" + repeatRecord
 	}
-	return "the caller's own deadline passed (X-Server-Timeout over REST): allow the call more time" + repeat
+	return "the caller's own deadline passed (X-Server-Timeout over REST): allow the call more time" + repeatRecord
 }
 
 // errRequestTimeout is the cause of a context that ended by the server's request-timeout.
