@@ -13,17 +13,8 @@ import (
 // learntOf are the facts that stand after one message.
 func learntOf(t *testing.T, said string) []memory.Fact {
 	t.Helper()
-	task := extract.NewTask(extract.Input{Session: "s", Messages: chat([]string{said})})
-	answer, err := builtin.Extractor{}.Extract(context.Background(), task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ops, err := extract.Parse(answer.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proposals, rejected := extract.Verify(task, ops)
-	for _, r := range rejected {
+	proposals, refused := verified(t, extract.NewTask(extract.Input{Session: "s", Messages: chat([]string{said})}))
+	for _, r := range refused {
 		t.Logf("refused as %s: %q", r.Reason, r.Op.Text)
 	}
 	var out []memory.Fact
@@ -33,15 +24,36 @@ func learntOf(t *testing.T, said string) []memory.Fact {
 	return out
 }
 
+// textsLearntOf are the texts of the facts that stand after one message.
+func textsLearntOf(t *testing.T, said string) []string {
+	t.Helper()
+	var out []string
+	for _, f := range learntOf(t, said) {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
+// verified is what the rules make of a task, and what of that is refused.
+func verified(t *testing.T, task extract.Task) ([]extract.Proposal, []extract.Rejection) {
+	t.Helper()
+	answer, err := builtin.Extractor{}.Extract(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops, err := extract.Parse(answer.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return extract.Verify(task, ops)
+}
+
 func TestSeveralThingsThatAreAskedToBeKeptAreLearntOnceEach(t *testing.T) {
 	for said, want := range map[string][]string{
 		"Note that I am allergic to bee stings and I moved to Busan in March": {"Is allergic to bee stings.", "Moved to Busan in March."},
 		"Remember that I'm vegan and I work at a bakery":                      {"Is vegan.", "Works at a bakery."},
 	} {
-		var got []string
-		for _, f := range learntOf(t, said) {
-			got = append(got, f.Text)
-		}
+		got := textsLearntOf(t, said)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: learnt %q, want %q", said, got, want)

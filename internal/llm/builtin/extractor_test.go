@@ -1,7 +1,6 @@
 package builtin_test
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -117,15 +115,7 @@ func remembered(t *testing.T, messages []memory.Message) []string {
 			Session: "s", Context: messages[max(0, i-3):i], Messages: []memory.Message{m},
 			Known: slices.DeleteFunc(known, func(f memory.Fact) bool { return !f.IsCurrent() }),
 		})
-		answer, err := builtin.Extractor{}.Extract(context.Background(), task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ops, err := extract.Parse(answer.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proposals, refused := extract.Verify(task, ops)
+		proposals, refused := verified(t, task)
 		for _, r := range refused {
 			t.Logf("refused as %s: %+v", r.Reason, r.Op)
 		}

@@ -17,10 +17,7 @@ func TestANameThatAnotherStatementFollowsIsKept(t *testing.T) {
 		"Don't use tables in this document.":                       nil,
 	} {
 		t.Run(said, func(t *testing.T) {
-			var got []string
-			for _, f := range learntOf(t, said) {
-				got = append(got, f.Text)
-			}
+			got := textsLearntOf(t, said)
 			if !slices.Equal(got, want) {
 				t.Errorf("learnt %q, want %q", got, want)
 			}

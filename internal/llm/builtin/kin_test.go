@@ -1,13 +1,11 @@
 package builtin_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -68,15 +66,7 @@ func learntAfter(t *testing.T, before, said string) []string {
 // textsOf are the texts that are learnt in a task.
 func textsOf(t *testing.T, task extract.Task) []string {
 	t.Helper()
-	answer, err := builtin.Extractor{}.Extract(context.Background(), task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ops, err := extract.Parse(answer.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proposals, refused := extract.Verify(task, ops)
+	proposals, refused := verified(t, task)
 	for _, r := range refused {
 		t.Errorf("refused as %s: %+v", r.Reason, r.Op)
 	}

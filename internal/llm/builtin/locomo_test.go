@@ -3,7 +3,6 @@ package builtin_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -36,15 +34,7 @@ func learn(t *testing.T, messages []memory.Message) []learnt {
 		task := extract.NewTask(extract.Input{
 			Session: "s", SessionID: "s", Context: messages[max(0, from-3):from], Messages: messages[from:min(from+10, len(messages))],
 		})
-		answer, err := builtin.Extractor{}.Extract(context.Background(), task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ops, err := extract.Parse(answer.Text)
-		if err != nil {
-			t.Fatalf("its answer cannot be read: %v", err)
-		}
-		proposals, rejected := extract.Verify(task, ops)
+		proposals, rejected := verified(t, task)
 		for _, r := range rejected {
 			t.Logf("refused as %s: %q of %q", r.Reason, r.Op.Text, r.Op.Quote)
 		}

@@ -1,7 +1,6 @@
 package builtin_test
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -35,15 +33,7 @@ func holdingAfter(t *testing.T, lines []string) (holding, learnt []string) {
 		}
 		session := memory.SessionKey(fmt.Sprint("s", i))
 		task := extract.NewTask(extract.Input{Session: session, Messages: []memory.Message{m}, Known: known})
-		answer, err := builtin.Extractor{}.Extract(context.Background(), task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ops, err := extract.Parse(answer.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proposals, refused := extract.Verify(task, ops)
+		proposals, refused := verified(t, task)
 		for _, r := range refused {
 			t.Logf("refused as %s: %+v", r.Reason, r.Op)
 		}

@@ -23,10 +23,7 @@ func TestWhatIsSaidInAnotherFormIsLearnt(t *testing.T) {
 		"Is your daughter allergic to them?": nil, "앞으로 이 이메일을 번역해 주실 수 있나요?": nil,
 	} {
 		t.Run(said, func(t *testing.T) {
-			var got []string
-			for _, f := range learntOf(t, said) {
-				got = append(got, f.Text)
-			}
+			got := textsLearntOf(t, said)
 			if !slices.Equal(got, want) {
 				t.Errorf("learnt %q, want %q", got, want)
 			}

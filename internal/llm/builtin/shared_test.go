@@ -24,10 +24,7 @@ func TestAClauseWithoutASubjectIsOfWhoeverTheOneBeforeItIsAbout(t *testing.T) {
 		"Mi hija Ana estudia medicina y vive en Salamanca": {"Su hija Ana estudia medicina y vive en Salamanca."},
 	} {
 		t.Run(said, func(t *testing.T) {
-			var got []string
-			for _, f := range learntOf(t, said) {
-				got = append(got, f.Text)
-			}
+			got := textsLearntOf(t, said)
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

@@ -40,10 +40,7 @@ func TestAQuestionThatBeginsWithWhoAsksTeachesThat(t *testing.T) {
 		"Since my boss is vegan, what do I order for my team?": {"Boss is vegan."},
 	} {
 		t.Run(said, func(t *testing.T) {
-			var got []string
-			for _, f := range learntOf(t, said) {
-				got = append(got, f.Text)
-			}
+			got := textsLearntOf(t, said)
 			if !slices.Equal(got, want) {
 				t.Errorf("learnt %q, want %q", got, want)
 			}
