@@ -2,7 +2,6 @@ package extract
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/stratamem/strata/internal/heaptest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/testconversations"
 )
@@ -189,34 +189,14 @@ func TestALayerIsAtLeastTwiceAsLargeAsTheNext(t *testing.T) {
 func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	for _, each := range []int{1, 10, 1000} {
 		t.Run(fmt.Sprintf("%d facts", each), func(t *testing.T) {
-			given, held := make([][]memory.Fact, max(4, 4000/each)), make([]Facts, max(4, 4000/each))
-			for user := range given {
+			heaptest.Compare(t, max(4, 4000/each), func(user int) func() Facts {
+				var given []memory.Fact
 				for i, query := range (testconversations.Shape{Seed: uint64(user)}).Queries(each) {
 					id := fmt.Sprintf("%08d-%013d", user, i)
-					given[user] = append(given[user], memory.Fact{ID: id, Text: "Asks " + query, ValidFrom: time.Unix(int64(i), 0)})
+					given = append(given, memory.Fact{ID: id, Text: "Asks " + query, ValidFrom: time.Unix(int64(i), 0)})
 				}
-			}
-			before, said := heapBytes(), int64(0)
-			for user := range held {
-				held[user] = NewFacts(given[user]...)
-				said += held[user].Bytes()
-			}
-			takes := heapBytes() - before
-			runtime.KeepAlive(given)
-			runtime.KeepAlive(held)
-			if ratio := float64(takes) / float64(said); ratio < .75 || ratio > 1.33 {
-				t.Errorf("they take %d bytes of the heap and say %d: %.2f", takes, said, ratio)
-			}
+				return func() Facts { return NewFacts(given...) }
+			})
 		})
 	}
-}
-
-// heapBytes is what is reachable: what a pool keeps goes by the second collection.
-func heapBytes() int64 {
-	var now runtime.MemStats
-	for range 2 {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&now)
-	return int64(now.HeapAlloc)
 }

@@ -2,9 +2,9 @@ package rank_test
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
+	"github.com/stratamem/strata/internal/heaptest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/testconversations"
@@ -15,7 +15,7 @@ import (
 func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	for _, each := range []int{1, 10, 1000} {
 		t.Run(fmt.Sprintf("%d facts", each), func(t *testing.T) {
-			isOfTheHeap(t, max(4, 4000/each), func(n int) func() *rank.FactIndex {
+			heaptest.Compare(t, max(4, 4000/each), func(n int) func() *rank.FactIndex {
 				queries := testconversations.Shape{Seed: uint64(n)}.Queries(each)
 				return func() *rank.FactIndex { return factIndexOf(n, queries) }
 			})
@@ -23,7 +23,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	}
 	for _, each := range []int{2, 30, 1000} {
 		t.Run(fmt.Sprintf("%d messages", each), func(t *testing.T) {
-			isOfTheHeap(t, max(4, 4000/each), func(n int) func() *rank.Index {
+			heaptest.Compare(t, max(4, 4000/each), func(n int) func() *rank.Index {
 				segment := segmentOf(testconversations.Shape{Seed: uint64(n), Sessions: 1, Messages: each, MedianWords: 25})
 				return func() *rank.Index {
 					x := rank.NewIndex()
@@ -35,37 +35,6 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 			})
 		})
 	}
-}
-
-// isOfTheHeap makes indexes and compares what they say to take with what the heap grows by. Some allocations are rounded up, and lists
-// have room to grow: Bytes is about right when it is within a third.
-func isOfTheHeap[X interface{ Bytes() int64 }](t *testing.T, count int, prepare func(int) func() X) {
-	t.Helper()
-	build, indexes := make([]func() X, count), make([]X, count)
-	for n := range build {
-		build[n] = prepare(n)
-	}
-	before, said := heapBytes(), int64(0)
-	for n := range indexes {
-		indexes[n] = build[n]()
-		said += indexes[n].Bytes()
-	}
-	takes := heapBytes() - before
-	runtime.KeepAlive(build)
-	runtime.KeepAlive(indexes)
-	if ratio := float64(takes) / float64(said); ratio < .75 || ratio > 1.33 {
-		t.Errorf("%d indexes take %d bytes of the heap and say %d: %.2f", count, takes, said, ratio)
-	}
-}
-
-// heapBytes is what is reachable: what a pool keeps goes by the second collection.
-func heapBytes() int64 {
-	var now runtime.MemStats
-	for range 2 {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&now)
-	return int64(now.HeapAlloc)
 }
 
 // factIndexOf has a fact for each text, as one that was learnt from a message, with strings of its own as a store returns them.
