@@ -160,10 +160,6 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	access := b.newAccess(accessParts{
 		keys: credentials.keys, limits: limits, models: models, profiles: profiles, eraseTenants: tenants.Wake,
 	})
-	firstKey, err := b.makeFirstKey(ctx, access)
-	if err != nil {
-		return nil, err
-	}
 	trail, err := b.openAudit(secret)
 	if err != nil {
 		return nil, err
@@ -181,6 +177,10 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	}
 	opened.add(func() error { server.Close(); return nil })
 	at, err := b.listen(ctx, opened)
+	if err != nil {
+		return nil, err
+	}
+	firstKey, err := b.makeFirstKey(ctx, access) // last: where the start fails nobody is shown it, and there is only one first key
 	if err != nil {
 		return nil, err
 	}
