@@ -143,7 +143,7 @@ func (m *models) embedder(ctx context.Context, model indexing.EmbeddingModel) (e
 
 // remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
 func (m *models) remote(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
-	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
+	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Known: model.Known, Endpoint: openai.Endpoint{
 		BaseURL: m.cfg.EmbeddingBaseURL, Key: m.cfg.EmbeddingAPIKey, Timeout: m.cfg.EmbeddingTimeout,
 	}})
 	if err != nil {
