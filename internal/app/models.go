@@ -39,7 +39,7 @@ type models struct {
 }
 
 // newModels makes them; wrap, nil in the product, stands before the client of an embedding endpoint.
-func newModels(cfg config.Config, meter *telemetry.Recorder, limits limiting, wrap func(embed.Embedder) embed.Embedder) *models {
+func newModels(cfg config.Config, meter *telemetry.Recorder, limits limits, wrap func(embed.Embedder) embed.Embedder) *models {
 	m := &models{cfg: cfg, meter: meter, budget: limits.budget, table: sync.OnceValues(static.Open), wrap: wrap}
 	m.own = newTenantModels(cfg, limits.tenants, m.chatAt)
 	m.opened(m.own.close)

@@ -81,11 +81,12 @@ type found struct {
 	scope    memory.ScopeKey
 	hashKey  memory.HashKey
 	key      memory.SessionKey
+	version  int64 // of the user's summaries
 }
 
 func findUser(c *conn, u memory.UserRef) (f found, err error) {
-	ok, err := c.first(`SELECT uid, scope_key, `+hashKey+` FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
-		f.uid, f.scope, f.hashKey = r.int(0), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(2))
+	ok, err := c.first(`SELECT uid, scope_key, `+hashKey+`, nodes_version FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
+		f.uid, f.scope, f.hashKey, f.version = r.int(0), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(2)), r.int(3)
 		return nil
 	}, u.Tenant, u.UserID)
 	if err == nil && !ok {
@@ -95,10 +96,10 @@ func findUser(c *conn, u memory.UserRef) (f found, err error) {
 }
 
 func findSession(c *conn, ref memory.SessionRef) (f found, err error) {
-	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+sessionHashKey+` FROM users u
+	ok, err := c.first(`SELECT u.uid, u.scope_key, s.sid, s.session_key, `+sessionHashKey+`, u.nodes_version FROM users u
 		LEFT JOIN sessions s ON s.uid = u.uid AND s.session_id = ? WHERE u.tenant = ? AND u.user_id = ?`,
 		func(r row) error {
-			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(4)), memory.SessionKey(r.text(3))}
+			f = found{r.int(0), r.int(2), memory.ScopeKey(r.text(1)), memory.HashKey(r.text(4)), memory.SessionKey(r.text(3)), r.int(5)}
 			return nil
 		}, ref.SessionID, ref.Tenant, ref.UserID)
 	switch {
@@ -314,11 +315,11 @@ type placed struct {
 	memory.Place
 	in   named
 	key  int64
-	held *heldMessage
+	held *heldRow[storedMessage]
 }
 
 // readPlaces reads the rows of those messages only that are not held as they are now.
-func readPlaces(c *conn, held messageCache, uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
+func readPlaces(c *conn, held rowCache[storedMessage], uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	sessions, err := sessionsByKey(c, uid, q.Places)
 	if err != nil {
 		return nil, err
@@ -395,7 +396,7 @@ func readRows(c *conn, places []*placed, maxBytes int64) error {
 		}
 		m, err := scanMessage(r)
 		p, size := places[r.int(messageColumnCount)], storedBytes(r[:messageColumnCount])
-		p.held = &heldMessage{p.in.version, size, m}
+		p.held = heldMessage(p.in.version, size, m)
 		bytes += size
 		return err
 	}, string(encoded))
@@ -410,12 +411,12 @@ func firstOf(places []placed, maxBytes int64) []memory.PlacedMessage {
 		if p.held == nil {
 			continue
 		}
-		bytes += p.held.bytes
+		bytes += p.held.row.bytes
 		if maxBytes > 0 && bytes > maxBytes && len(found) > 0 {
 			break
 		}
 		found = append(found, memory.PlacedMessage{
-			Place: p.Place, SessionID: p.in.sessionID, ContextStart: p.in.start, Message: p.held.message,
+			Place: p.Place, SessionID: p.in.sessionID, ContextStart: p.in.start, Message: p.held.row.Message,
 		})
 	}
 	return found
