@@ -50,7 +50,7 @@ def test_a_text_that_is_no_value_of_an_enum_is_refused_with_those_there_are(clie
         client.build_context(user, "s", "dinner?", render="openai")
     with pytest.raises(ValueError, match=r"^sections\.section: 'FACTS' is none of SECTION_KIND_"):
         client.recall(user, "s", "dinner?", overrides={"sections": [{"section": "FACTS"}]})
-    with pytest.raises(ValueError, match=r"^roles: 'user' is none of ROLE_USER, ROLE_ASSISTANT, "):
+    with pytest.raises(ValueError, match=r"^roles: 'user' is none of ROLE_SYSTEM, ROLE_DEVELOPER, ROLE_USER, "):
         client.search(user, "dinner", roles=["ROLE_USER", "user"])
     with pytest.raises(ValueError, match=r"^overrides\.sections\.section: 'FACTS' is none of SECTION_KIND_"):
         client.build_context(user, "s", overrides={"sections": [{"section": "FACTS"}]})
