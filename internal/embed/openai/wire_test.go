@@ -136,8 +136,13 @@ func TestEncodings(t *testing.T) {
 	})
 	t.Run("failures that no other encoding mends are made once", func(t *testing.T) {
 		for _, r := range []llmtest.EmbedReply{
-			refuses(401, ""), refuses(404, ""), refuses(413, ""), refuses(429, ""), refuses(503, ""),
-			refuses(400, "the input length exceeds the context length"), {Fault: llmtest.FaultReset},
+			refuses(401, ""),
+			refuses(404, ""),
+			refuses(413, ""),
+			refuses(429, ""),
+			refuses(503, ""),
+			refuses(400, "the input length exceeds the context length"),
+			{Fault: llmtest.FaultReset},
 		} {
 			s := serve(t, always(r))
 			if _, err := embedder(t, s.URL()).Embed(t.Context(), texts); err == nil || len(s.Calls()) != 1 {

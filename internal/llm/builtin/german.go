@@ -3,6 +3,7 @@ package builtin
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stratamem/strata/internal/languagedata"
 )
@@ -27,6 +28,7 @@ var german = grammar{
 	enders:      deFacts.named("enders"),
 	corrections: deFacts.named("corrections"),
 	values:      func() []named { return nil },
+	past:        deFacts.pattern("past"),
 	join:        joinEnglish,
 }
 
@@ -79,6 +81,7 @@ var (
 	deSubjectless = deFacts.words("subjectless")
 	deAsides      = deFacts.pattern("asides")
 	deSince       = deFacts.pattern("since")
+	deFronts      = sync.OnceValue(func() languagedata.Set { return languagedata.German.Set(languagedata.StopWords) })
 	deShort       = deFacts.pairs("spelt-short")
 	deThird       = deFacts.pairs("third-person")
 )
@@ -97,7 +100,11 @@ func orderGerman(said string) string {
 	case at == 1 && deVerbs().Has(low(0)):
 		return ""
 	case at > 1 && deVerbs().Has(low(at-1)):
-		words = slices.Concat(words[at:at+1], words[at-1:at], words[:at-1], words[at+1:])
+		front := slices.Clone(words[:at-1])
+		if deFronts().Has(low(0)) { // it has its capital from the sentence
+			front[0] = strings.ToLower(front[0])
+		}
+		words = slices.Concat(words[at:at+1], words[at-1:at], front, words[at+1:])
 	case at == 1 && slices.Contains([]string{"weil", "da", "zumal"}, low(0)) && deVerbs().Has(last):
 		words = slices.Concat(words[1:2], words[len(words)-1:], words[2:len(words)-1])
 	case at == 0 && len(words) > 2 && !deVerbs().Has(low(1)) && deVerbs().Has(last):

@@ -35,8 +35,8 @@ type Client struct {
 // than background work holds open at once.
 const idlePerHost = 16
 
-// readAtOnce is how much of a reply is read at once, in bytes: the vector of a query, 1,536 numbers in base64, with its header. The standard
-// library reads 4,096.
+// readAtOnce is how much of a reply is read at once, in bytes: the vector of a query, 1,536 numbers in base64, with its header. The
+// standard library reads 4,096.
 const readAtOnce = 16 << 10
 
 // NewClient makes a client. It fails on an endpoint that cannot be one; it does not call it.

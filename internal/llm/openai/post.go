@@ -38,8 +38,8 @@ func (c *Client) Post(ctx context.Context, path string, body, reply any) (http.H
 	return resp.Header, json.Unmarshal(read, reply)
 }
 
-// mostAnnounced is how much room is made at once for a body of announced length, so that an endpoint that announces more than it sends takes
-// no memory.
+// mostAnnounced is how much room is made at once for a body of announced length, so that an endpoint that announces more than it sends
+// takes no memory.
 const mostAnnounced = 1 << 20
 
 func readAll(resp *http.Response) ([]byte, error) {
