@@ -2,135 +2,112 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/certificates"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 )
 
-// newAccess makes what handles keys and returns what verifies callers, nil while authentication is off. Where it is asked for it makes
-// the first key.
-func (a *App) newAccess(ctx context.Context) (auth.Verifier, error) {
-	profiles, err := profiles(a.cfg)
-	if err != nil {
-		return nil, err
-	}
-	a.access = service.NewAccess(service.AccessOptions{
-		Store: a.store, Now: a.store.Now, ForgetKey: a.keys.Forget, ForgetTenant: a.limits.tenants.Forget, Profiles: profiles.Known,
-		Book: a.limits.book, Budget: a.limits.budget, Unpriced: a.models.own.unpriced, CheckModels: a.models.own.Check,
-		EraseTenants: a.newTenantEraser(),
-	})
-	if a.cfg.BootstrapKey {
-		first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
-		token, err := a.access.CreateFirstKey(ctx, first)
-		if err != nil {
-			return nil, fmt.Errorf("make the first key: %w", err)
-		}
-		a.firstKey = token
-	}
-	if a.cfg.Auth != config.AuthRequired {
-		return nil, nil
-	}
-	return a.limits.tenants, nil
+// credentials are what callers are known by.
+type credentials struct {
+	keys      *auth.Keys
+	verifiers auth.Chain           // of all kinds that are configured: keys always
+	tls       *certificates.Server // of the port; nil for none
 }
 
-// verifiers opens the certificates of the port, and makes what knows the credentials that are configured: keys always.
-func (a *App) verifiers() (auth.Chain, error) {
-	a.keys = auth.NewKeys(a.store, a.store.Now, a.log)
-	all := auth.Chain{a.keys}
-	if a.cfg.JWTIssuer != "" {
-		role, err := auth.ParseRole(a.cfg.JWTOtherwise)
+// openCredentials opens the certificates of the port, and makes what knows the credentials that are configured.
+func (b base) openCredentials() (credentials, error) {
+	keys := auth.NewKeys(b.store, b.store.Now, b.log)
+	c := credentials{keys: keys, verifiers: auth.Chain{keys}}
+	if b.cfg.JWTIssuer != "" {
+		tokens, err := b.newJWT()
 		if err != nil {
-			return nil, fmt.Errorf("jwt-role: %w", err)
+			return c, err
 		}
-		tokens, err := auth.NewJWT(auth.Issuer{
-			URL: a.cfg.JWTIssuer, Audience: a.cfg.JWTAudience, KeySet: a.cfg.JWTKeys, Claims: auth.Claims{
-				Tenant: a.cfg.JWTTenant, User: a.cfg.JWTUser, Role: a.cfg.JWTRole,
-				Otherwise: auth.Principal{Tenant: auth.DefaultTenant, Role: role},
-			},
-		}, a.store.Now)
-		if err != nil {
-			return nil, fmt.Errorf("jwt-keys: %w", err)
-		}
-		all = append(all, tokens)
+		c.verifiers = append(c.verifiers, tokens)
 	}
-	if a.cfg.TLSCert == "" {
-		return all, nil
+	if b.cfg.TLSCert == "" {
+		return c, nil
 	}
 	var err error
-	a.tls, err = certificates.Open(certificates.Files{Cert: a.cfg.TLSCert, Key: a.cfg.TLSKey, ClientCA: a.cfg.TLSClientCA}, a.log)
+	c.tls, err = certificates.Open(certificates.Files{Cert: b.cfg.TLSCert, Key: b.cfg.TLSKey, ClientCA: b.cfg.TLSClientCA}, b.log)
 	if err != nil {
-		return nil, fmt.Errorf("tls-cert: %w", err)
+		return c, fmt.Errorf("tls-cert: %w", err)
 	}
 	names := map[string]auth.Principal{}
-	for name, rule := range a.cfg.ClientCertificates {
+	for name, rule := range b.cfg.ClientCertificates {
 		names[name] = rule.Principal()
 	}
 	if len(names) > 0 {
-		all = append(all, auth.NewCertificates(names, a.store.Now))
+		c.verifiers = append(c.verifiers, auth.NewCertificates(names, b.store.Now))
 	}
-	return all, nil
+	return c, nil
 }
 
-// tlsConfig is nil where the port speaks no TLS.
-func (a *App) tlsConfig() *tls.Config {
-	if a.tls == nil {
-		return nil
+// newJWT makes what verifies tokens of the configured issuer.
+func (b base) newJWT() (*auth.JWT, error) {
+	role, err := auth.ParseRole(b.cfg.JWTOtherwise)
+	if err != nil {
+		return nil, fmt.Errorf("jwt-role: %w", err)
 	}
-	return a.tls.Config()
+	tokens, err := auth.NewJWT(auth.Issuer{
+		URL: b.cfg.JWTIssuer, Audience: b.cfg.JWTAudience, KeySet: b.cfg.JWTKeys, Claims: auth.Claims{
+			Tenant: b.cfg.JWTTenant, User: b.cfg.JWTUser, Role: b.cfg.JWTRole,
+			Otherwise: auth.Principal{Tenant: auth.DefaultTenant, Role: role},
+		},
+	}, b.store.Now)
+	if err != nil {
+		return nil, fmt.Errorf("jwt-keys: %w", err)
+	}
+	return tokens, nil
 }
 
-// newTenantEraser makes what erases whole tenants, and returns what wakes it.
-func (a *App) newTenantEraser() (wake func()) {
+// accessParts are what keys and tenants are administered with.
+type accessParts struct {
+	keys         *auth.Keys
+	limits       limits
+	models       *models
+	profiles     contextprofile.Set
+	eraseTenants func() // wakes what erases whole tenants
+}
+
+func (b base) newAccess(p accessParts) *service.Access {
+	return service.NewAccess(service.AccessOptions{
+		Store: b.store, Now: b.store.Now, ForgetKey: p.keys.Forget, ForgetTenant: p.limits.tenants.Forget, Profiles: p.profiles.Known,
+		Book: p.limits.book, Budget: p.limits.budget, Unpriced: p.models.own.unpriced, CheckModels: p.models.own.Check,
+		EraseTenants: p.eraseTenants,
+	})
+}
+
+// makeFirstKey makes the first key where that is asked for, and returns its token; "" where there is a key already.
+func (b base) makeFirstKey(ctx context.Context, access *service.Access) (string, error) {
+	if !b.cfg.BootstrapKey {
+		return "", nil
+	}
+	first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
+	token, err := access.CreateFirstKey(ctx, first)
+	if err != nil {
+		return "", fmt.Errorf("make the first key: %w", err)
+	}
+	return token, nil
+}
+
+// newTenantEraser makes what erases whole tenants.
+func (b base) newTenantEraser(users *service.Eraser) *erasure.Tenants {
 	// A call that was let in before the tenant was suspended may write as long as a call may take.
-	settle := a.cfg.RequestTimeout
-	if a.stores.file == nil { // other servers may believe for a while that the tenant may call
+	settle := b.cfg.RequestTimeout
+	if b.stores.file == nil { // other servers may believe for a while that the tenant may call
 		settle += auth.Believed
 	}
-	a.tenantEraser = erasure.NewTenants(erasure.TenantsOptions{
-		Store: a.store, Settle: settle, Log: a.log, Now: a.store.Now,
+	return erasure.NewTenants(erasure.TenantsOptions{
+		Store: b.store, Settle: settle, Log: b.log, Now: b.store.Now,
 		Erase: func(ctx context.Context, user memory.UserRef) error {
-			_, err := a.eraser.Erase(ctx, service.Erase{Kind: memory.EraseUser, User: user})
+			_, err := users.Erase(ctx, service.Erase{Kind: memory.EraseUser, User: user})
 			return err
 		},
 	})
-	return a.tenantEraser.Wake
-}
-
-// FirstKey is the token of the key that this start made because bootstrap-key asked for it and there was none; "" otherwise. It is
-// shown to whoever started the server, and kept nowhere.
-func (a *App) FirstKey() string { return a.firstKey }
-
-func (a *App) authentication() Feature {
-	if a.cfg.Auth == config.AuthRequired {
-		return Feature{Name: "authentication", On: true, Why: "every call needs a credential: a key of strata keys create" + a.otherCredentials()}
-	}
-	return Feature{
-		Name: "authentication", On: false,
-		Why: "every caller may do everything in the tenant " + auth.DefaultTenant + ": set auth to required",
-	}
-}
-
-// otherCredentials names what counts beside keys.
-func (a *App) otherCredentials() string {
-	others := ""
-	if a.cfg.JWTIssuer != "" {
-		others += ", a token of " + a.cfg.JWTIssuer
-	}
-	if len(a.cfg.ClientCertificates) > 0 {
-		others += ", a client's certificate"
-	}
-	return others
-}
-
-func (a *App) encryption() Feature {
-	if a.cfg.TLSCert == "" {
-		return Feature{Name: "TLS", Why: "the port speaks plain text: set tls-cert and tls-key, or leave TLS to a proxy before it"}
-	}
-	return Feature{Name: "TLS", On: true, Why: "the port speaks TLS 1.2 or later, with " + a.cfg.TLSCert}
 }

@@ -122,13 +122,13 @@ func (s *stores) repeatErasures(ctx context.Context, sweeper *erasure.Sweeper) (
 }
 
 // repeatErasures does so before anybody is served, whatever way a backup came to its place.
-func (a *App) repeatErasures(ctx context.Context) error {
-	done, err := a.stores.repeatErasures(ctx, a.sweeper)
+func (b base) repeatErasures(ctx context.Context, sweeper *erasure.Sweeper) error {
+	done, err := b.stores.repeatErasures(ctx, sweeper)
 	if err != nil {
 		return err
 	}
 	if done.Repeated > 0 {
-		a.log.WarnContext(ctx, "the data is of a backup: what was erased since is erased again", "erasures", done.Repeated)
+		b.log.WarnContext(ctx, "the data is of a backup: what was erased since is erased again", "erasures", done.Repeated)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -622,12 +623,19 @@ func TestHTTP(t *testing.T) {
 			{"?page_size=canary", "", "page_size"},
 			{"?page_size=99999999999999", "", "page_size"},
 			{"", "canary", "X-Server-Timeout"},
+			{"/ada/export", "canary", "X-Server-Timeout"},
+			{":import", "canary", "X-Server-Timeout"},
+			{":import", "NaN", "X-Server-Timeout"},
 		} {
 			headers := map[string]string{}
 			if bad.timeout != "" {
 				headers["X-Server-Timeout"] = bad.timeout
 			}
-			code, header, body := h.overHTTP(t, http.MethodGet, "/v1/users"+bad.query, "", headers)
+			method := http.MethodGet
+			if bad.query == ":import" {
+				method, headers["Content-Type"] = http.MethodPost, "application/x-ndjson"
+			}
+			code, header, body := h.overHTTP(t, method, "/v1/users"+bad.query, "", headers)
 			named := strings.Contains(body, `"message":"`+bad.field+": ") && strings.Contains(body, `"metadata":{"field":"`+bad.field+`"}`)
 			if code != http.StatusBadRequest || header.Get("Content-Type") != "application/json" || !named || !strings.Contains(body, "FIELD_INVALID") ||
 				strings.Contains(body, "canary") || strings.Contains(body, "999") || strings.Contains(body, "1234567") {
@@ -654,6 +662,26 @@ func TestHTTP(t *testing.T) {
 			map[string]string{"Content-Type": "application/json", "X-Server-Timeout": "0.000001"})
 		if code != http.StatusGatewayTimeout || !strings.Contains(body, "X-Server-Timeout") || !strings.Contains(body, "allow the call more time") {
 			t.Errorf("%d %s", code, body)
+		}
+	})
+	t.Run("a user's file ends at the caller's deadline too", func(t *testing.T) {
+		for path, method := range map[string]string{"/v1/users/ada/export": http.MethodGet, "/v1/users:import": http.MethodPost} {
+			code, _, body := h.overHTTP(t, method, path, "", map[string]string{"X-Server-Timeout": "0", "Content-Type": "application/x-ndjson"})
+			if code != http.StatusGatewayTimeout || !strings.Contains(body, "X-Server-Timeout") {
+				t.Errorf("%s: %d %s", path, code, body)
+			}
+		}
+		c := must(net.Dial("tcp", h.conn.Target()))(t) // a file of which one byte comes
+		defer c.Close()
+		fmt.Fprintf(c, "POST /v1/users:import HTTP/1.1\r\nHost: localhost\r\nX-Server-Timeout: 0.05\r\nContent-Length: 1000\r\n"+
+			"Content-Type: application/x-ndjson\r\n\r\n{")
+		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		res := must(http.ReadResponse(bufio.NewReader(c), nil))(t)
+		defer res.Body.Close()
+		if body := must(io.ReadAll(res.Body))(t); res.StatusCode != http.StatusGatewayTimeout || !strings.Contains(string(body), "X-Server-Timeout") {
+			t.Errorf("%d %s", res.StatusCode, body)
 		}
 	})
 	t.Run("a user is exported as a file and imported from it", func(t *testing.T) {
@@ -733,14 +761,16 @@ func zipped(t *testing.T, text string) string {
 func TestSlowHTTPClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	h := startWithPatience(t, 300*time.Millisecond)
-	c := must(net.Dial("tcp", h.conn.Target()))(t)
-	defer c.Close()
-	fmt.Fprintf(c, "POST /v1/users/ada/sessions/s1:record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
-	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(c); err != nil {
-		t.Errorf("a client that sends nothing of its body: %v", err)
+	for name, kind := range map[string]string{"whose body would be read": "application/json", "that is refused unread": "text/plain"} {
+		c := must(net.Dial("tcp", h.conn.Target()))(t)
+		defer c.Close()
+		fmt.Fprintf(c, "POST /v1/users/ada/sessions/s1:record HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{", kind)
+		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(c); err != nil {
+			t.Errorf("a client that sends nothing of its body, in a request %s: %v", name, err)
+		}
 	}
 	if n, err := h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}); err == nil && len(n.GetSessions()) > 0 {
 		t.Error("half a request was stored")

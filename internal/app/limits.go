@@ -9,35 +9,39 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/telemetry"
 )
 
-// limiting is what holds tenants to their limits.
-type limiting struct {
+// limits are what hold tenants to theirs.
+type limits struct {
 	tenants  *auth.Tenants
 	book     *quota.Book
 	rates    *quota.Rates
 	budget   *quota.Budget
 	messages *quota.Messages
-	asks     func(ctx context.Context, tenant string) (bool, error) // whether a tenant's summaries ask a model that costs something
 }
 
-// newLimits makes it. Callers are verified by what verifies, whose tenants are those that limits are read of.
-func (a *App) newLimits(recorder *telemetry.Recorder, verifies auth.Verifier) {
-	tenants := auth.NewTenants(verifies, a.store, a.store.Now)
-	book := quota.NewBook(defaultLimits(a.cfg), tenants)
-	a.limits = limiting{
-		tenants: tenants, book: book, rates: quota.NewRates(book, recorder, time.Now),
+// newLimits makes them. Callers are verified by what verifies, whose tenants are those that limits are read of.
+func (b base) newLimits(verifies auth.Verifier) limits {
+	tenants := auth.NewTenants(verifies, b.store, b.store.Now)
+	book := quota.NewBook(defaultLimits(b.cfg), tenants)
+	return limits{
+		tenants: tenants, book: book, rates: quota.NewRates(book, b.recorder, time.Now),
 		budget: quota.NewBudget(quota.BudgetOptions{
-			Book: book, Store: a.store, Price: a.price, Meter: recorder, Now: a.store.Now, Log: a.log,
+			Book: book, Store: b.store, Price: b.price, Meter: b.recorder, Now: b.store.Now, Log: b.log,
 		}),
-		messages: quota.NewMessages(book, a.store, recorder, a.store.Now),
+		messages: quota.NewMessages(book, b.store, b.recorder, b.store.Now),
 	}
 }
 
+// profile is the name of the profile that a tenant has.
+func (l limits) profile(ctx context.Context, tenant string) (string, error) {
+	t, err := l.tenants.Tenant(ctx, tenant)
+	return t.Profile, err
+}
+
 // price is that of a model; what is built in costs nothing.
-func (a *App) price(model string) quota.Price {
-	p, _ := a.cfg.Price(model)
+func (b base) price(model string) quota.Price {
+	p, _ := b.cfg.Price(model)
 	return quota.Price{Input: p.Input, Output: p.Output}
 }
 
@@ -51,21 +55,26 @@ func defaultLimits(cfg config.Config) quota.Limits {
 	}
 }
 
+// tenancy is what use cases ask about the tenant of a call.
+type tenancy struct {
+	limits limits
+	models *tenantModels
+}
+
 // Reserve implements service.Tenancy.
-func (l limiting) Reserve(ctx context.Context, user memory.UserRef, n int) (*store.Room, func(int64), error) {
-	return l.messages.Reserve(ctx, user, n)
+func (t tenancy) Reserve(ctx context.Context, user memory.UserRef, n int) (*store.Room, func(int64), error) {
+	return t.limits.messages.Reserve(ctx, user, n)
 }
 
 // Check implements service.Tenancy.
-func (l limiting) Check(ctx context.Context, tenant string) error {
-	if asks, err := l.asks(ctx, tenant); err != nil || !asks {
+func (t tenancy) Check(ctx context.Context, tenant string) error {
+	if asks, err := t.models.asksForSummaries(ctx, tenant); err != nil || !asks {
 		return err
 	}
-	return l.budget.Check(ctx, tenant)
+	return t.limits.budget.Check(ctx, tenant)
 }
 
 // Profile implements service.Tenancy.
-func (l limiting) Profile(ctx context.Context, tenant string) (string, error) {
-	t, err := l.tenants.Tenant(ctx, tenant)
-	return t.Profile, err
+func (t tenancy) Profile(ctx context.Context, tenant string) (string, error) {
+	return t.limits.profile(ctx, tenant)
 }

@@ -39,7 +39,7 @@ type models struct {
 }
 
 // newModels makes them; wrap, nil in the product, stands before the client of an embedding endpoint.
-func newModels(cfg config.Config, meter *telemetry.Recorder, limits limiting, wrap func(embed.Embedder) embed.Embedder) *models {
+func newModels(cfg config.Config, meter *telemetry.Recorder, limits limits, wrap func(embed.Embedder) embed.Embedder) *models {
 	m := &models{cfg: cfg, meter: meter, budget: limits.budget, table: sync.OnceValues(static.Open), wrap: wrap}
 	m.own = newTenantModels(cfg, limits.tenants, m.chatAt)
 	m.opened(m.own.close)
@@ -143,7 +143,7 @@ func (m *models) embedder(ctx context.Context, model indexing.EmbeddingModel) (e
 
 // remote opens a model of the embedding endpoint, which is asked for its dimension where that is not known.
 func (m *models) remote(ctx context.Context, model indexing.EmbeddingModel) (embed.Embedder, error) {
-	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Endpoint: openai.Endpoint{
+	remote, err := embedopenai.New(embedopenai.Options{Model: model.Name, Dimensions: model.Ask, Known: model.Known, Endpoint: openai.Endpoint{
 		BaseURL: m.cfg.EmbeddingBaseURL, Key: m.cfg.EmbeddingAPIKey, Timeout: m.cfg.EmbeddingTimeout,
 	}})
 	if err != nil {

@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (a *App) newKeeper(profiles contextprofile.Set, facts *service.FactEditor, meter retention.Meter) *retention.Keeper {
+func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, facts *service.FactEditor) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
-		Store: a.store, Profiles: profiles, Profile: a.limits.Profile, Begin: a.sweeper.Begin,
+		Store: b.store, Profiles: p.profiles, Profile: p.limits.profile, Begin: sweeper.Begin,
 		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
 			return facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
 		},
-		Owner: a.stores.owner, Log: a.log, Meter: meter, Now: a.store.Now,
-		Report: a.cfg.Retention == config.RetentionReport, Audit: a.cfg.AuditRetention,
+		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
+		Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,
 	})
 }
 

@@ -43,3 +43,27 @@ func TestAStoreThatDoesNotRespondAtTheStartIsNamedByItsSetting(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFirstKeyIsNotMadeByAStartThatFails: whoever starts the server sees its token, which nobody can be shown again.
+func TestTheFirstKeyIsNotMadeByAStartThatFails(t *testing.T) {
+	for name, occupy := range map[string]func(*config.Config, string){
+		"the port of the API is taken":     func(c *config.Config, taken string) { c.Listen = taken },
+		"the port of the metrics is taken": func(c *config.Config, taken string) { c.MetricsListen = taken },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+			t.Cleanup(func() { _ = l.Close() })
+			cfg := config.Default()
+			cfg.Data, cfg.Listen, cfg.MetricsListen = filepath.Join(t.TempDir(), "strata.db"), "127.0.0.1:0", ""
+			cfg.Auth, cfg.BootstrapKey = config.AuthRequired, true
+			occupy(&cfg, l.Addr().String())
+			if _, err := app.New(t.Context(), cfg, app.Options{Log: slog.New(slog.DiscardHandler), Version: "test"}); err == nil {
+				t.Fatal("it started")
+			}
+			h := startOn(t, cfg.Data, func(c *config.Config) { c.Auth, c.BootstrapKey = config.AuthRequired, true })
+			if h.app.FirstKey() == "" {
+				t.Error("the next start has no first key to show")
+			}
+		})
+	}
+}

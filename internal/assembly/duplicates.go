@@ -18,20 +18,63 @@ const maxExtra = 3
 
 // fingerprint is what is compared of a text: its words without case, width, punctuation and what cannot be seen, and
 // without the same word straight after it.
+//
+// It keeps the text: the numbers of most texts differ, so that the words of few have to be listed.
 type fingerprint struct {
-	speaker string
-	words   []uint64 // hashes
-	numbers uint64   // the sum of those that hold a digit
+	of      *memory.Message // whose speaker counts
+	text    string
+	count   int      // of the words
+	numbers uint64   // the sum of the hashes of those that hold a digit
 	seen    uint64   // a bit for each word, by its hash
+	list    []uint64 // the hashes of the words; nil until they are asked for
 }
 
-// fingerprintOf returns the fingerprint of what a speaker says, in time linear in the text.
-func fingerprintOf(speaker, text string) fingerprint {
-	f := fingerprint{speaker: speaker, words: make([]uint64, 0, len(text)/5+1)}
+// fingerprintOf returns the fingerprint of what a message says, or a part of it, in time linear in the text.
+func fingerprintOf(m *memory.Message, text string) fingerprint {
+	f := fingerprint{of: m, text: text}
+	eachWord(text, func(h uint64, digit bool) {
+		f.count++
+		f.seen |= 1 << ((h ^ h>>32) * 0x9e3779b97f4a7c15 >> 58) // the high bits of FNV hardly know one character
+		if digit {
+			f.numbers += h
+		}
+	})
+	return f
+}
+
+// words are the hashes of the words, in their order.
+func (f *fingerprint) words() []uint64 {
+	if f.list == nil {
+		f.list = make([]uint64, 0, f.count)
+		eachWord(f.text, func(h uint64, _ bool) { f.list = append(f.list, h) })
+	}
+	return f.list
+}
+
+// hashOf is that of all words of a text in their order.
+func hashOf(text string) (sum uint64) {
+	eachWord(text, func(h uint64, _ bool) { sum = (sum ^ h) * hashPrime })
+	return sum
+}
+
+// eachWord calls do for each word of a text, without case, width, punctuation and what cannot be seen, and without the same
+// word straight after it, with its hash and whether it holds a digit.
+func eachWord(text string, do func(hash uint64, digit bool)) {
+	w := words{do: do}
+	w.all(text)
+}
+
+// words goes through the words of a text.
+type words struct {
+	do   func(hash uint64, digit bool)
+	last uint64 // the hash of the last word, 0 before the first
+	word
+}
+
+func (w *words) all(text string) {
 	if !languagedata.IsASCII(text) && !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
-	w := word{}
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -42,46 +85,36 @@ func fingerprintOf(speaker, text string) fingerprint {
 				w.digit = true
 				w.add(rune(c))
 			} else if w.hash != 0 {
-				f.end(&w)
+				w.end()
 			}
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
 		i += n
-		f.addWide(&w, r)
+		w.addWide(r)
 	}
-	f.end(&w)
-	if len(f.words) == 0 { // nothing but signs: they are all there is to compare
+	w.end()
+	if w.last == 0 { // nothing but signs: they are all there is to compare
 		for _, r := range text {
 			w.add(r)
 		}
-		f.end(&w)
+		w.end()
 	}
-	return f
 }
 
 // addWide adds a character beyond ASCII to the word so far.
-func (f *fingerprint) addWide(w *word, r rune) {
+func (w *words) addWide(r rune) {
 	switch wordRoleOf(r) {
 	case spells:
 		w.digit = w.digit || unicode.IsNumber(r)
 		w.add(unicode.ToLower(r))
 	case standsAlone:
-		f.end(w)
+		w.end()
 		w.add(r)
-		f.end(w)
+		w.end()
 	case separates:
-		f.end(w)
+		w.end()
 	}
-}
-
-// hash is that of all words in their order.
-func (f fingerprint) hash() uint64 {
-	var sum uint64
-	for _, w := range f.words {
-		sum = (sum ^ w) * hashPrime
-	}
-	return sum
 }
 
 // Of FNV-1a with 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/).
@@ -103,18 +136,15 @@ func (w *word) add(r rune) {
 	w.hash = (w.hash ^ uint64(r)) * hashPrime
 }
 
-// end adds the word to the fingerprint.
-func (f *fingerprint) end(w *word) {
+// end ends the word.
+func (w *words) end() {
 	h, digit := w.hash, w.digit
-	*w = word{}
-	if n := len(f.words); h == 0 || n > 0 && f.words[n-1] == h && !digit {
+	w.word = word{}
+	if h == 0 || w.last == h && !digit {
 		return
 	}
-	f.words = append(f.words, h)
-	f.seen |= 1 << ((h ^ h>>32) * 0x9e3779b97f4a7c15 >> 58) // the high bits of FNV hardly know one character
-	if digit {
-		f.numbers += h
-	}
+	w.last = h
+	w.do(h, digit)
 }
 
 // wordRole is how a character beyond ASCII takes part in words.
@@ -143,15 +173,16 @@ func wordRoleOf(r rune) wordRole {
 // before or behind them.
 func (f *fingerprint) isDuplicate(o *fingerprint) bool {
 	long, short := f, o
-	if len(long.words) < len(short.words) {
+	if long.count < short.count {
 		long, short = short, long
 	}
-	extra := len(long.words) - len(short.words)
-	if f.numbers != o.numbers || short.seen&^long.seen != 0 || extra > maxExtra || 5*extra > len(long.words) || f.speaker != o.speaker {
+	extra := long.count - short.count
+	if f.numbers != o.numbers || short.seen&^long.seen != 0 || extra > maxExtra || 5*extra > long.count || !haveOneSpeaker(f.of, o.of) {
 		return false
 	}
+	all, some := long.words(), short.words()
 	for front := range extra + 1 {
-		if slices.Equal(long.words[front:front+len(short.words)], short.words) {
+		if slices.Equal(all[front:front+len(some)], some) {
 			return true
 		}
 	}
@@ -172,5 +203,5 @@ func (all fingerprints) has(f *fingerprint) bool {
 	return false
 }
 
-// speakerOf distinguishes who said what: the same words of two people are two things.
-func speakerOf(m *memory.Message) string { return m.Role.String() + " " + m.Name }
+// haveOneSpeaker distinguishes who said what: the same words of two people are two things.
+func haveOneSpeaker(m, n *memory.Message) bool { return m.Role == n.Role && m.Name == n.Name }

@@ -43,7 +43,7 @@ func factsToChoose(in *Input) *factLists {
 }
 
 // factHash is a hash of what a fact says of whom, whatever its case, width and punctuation.
-func factHash(f *memory.Fact) uint64 { return fingerprintOf("", f.Subject+"\n"+f.Text).hash() }
+func factHash(f *memory.Fact) uint64 { return hashOf(f.Subject + "\n" + f.Text) }
 
 // factLines are the facts with something to say whose ids were not seen before, with ranks from a first one on.
 func factLines(facts []memory.Fact, seen map[string]bool, firstRank int, why Selection) []factLine {

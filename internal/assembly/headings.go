@@ -17,6 +17,7 @@ const (
 	Korean   = string(languagedata.Korean)
 	Japanese = string(languagedata.Japanese)
 	Chinese  = string(languagedata.Chinese)
+	German   = string(languagedata.German)
 )
 
 // headingLists are what comes before the lines of a section, by its kind; that of the summary takes the seq of the last message
@@ -62,7 +63,7 @@ func HeadingLanguage(tag string) string {
 const fewKana = 10
 
 // LanguageOf returns which of the languages of headings words are in, by their letters and, where these are Latin, by the
-// commonest words of Spanish; "" where there are no letters, English for any other language.
+// commonest words of Spanish and German; "" where there are no letters, English for any other language.
 func LanguageOf(words string) string {
 	var hangul, han, kana, other int
 	for _, r := range words {
@@ -90,6 +91,8 @@ func LanguageOf(words string) string {
 		return Chinese
 	case text.IsSpanish(words):
 		return Spanish
+	case text.IsGerman(words):
+		return German
 	}
 	return English
 }

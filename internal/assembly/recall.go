@@ -235,12 +235,12 @@ func (r *recollection) add(p *pricer, b *memoryBlock, i int, room space) (taken 
 
 // fingerprint is that of the passage.
 func (c *candidate) fingerprint() *fingerprint {
-	if c.print.words == nil {
+	if c.print.of == nil {
 		text := c.Message.SaidText()
 		if !c.known {
 			c.span = clamp(text, c.Span)
 		}
-		c.print = fingerprintOf(speakerOf(&c.Message), text[c.span.Start:c.span.End])
+		c.print = fingerprintOf(&c.Message, text[c.span.Start:c.span.End])
 	}
 	return &c.print
 }

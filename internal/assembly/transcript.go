@@ -170,10 +170,10 @@ func (t *transcript) said() fingerprints {
 	for _, g := range t.groups() {
 		for _, e := range g.entries {
 			f, m := &t.prints[e], &t.all.entries[e].msg
-			if f.words == nil {
-				*f = fingerprintOf(speakerOf(m), m.SaidText())
+			if f.of == nil {
+				*f = fingerprintOf(m, m.SaidText())
 			}
-			if len(f.words) > 0 {
+			if f.count > 0 {
 				out = append(out, f)
 			}
 		}

@@ -85,8 +85,8 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 // waited returns the job once it is done or parked, or as it is when the time is up: the server waits no longer in one call than its
 // request-timeout, so it is asked again. After an error the job is returned as it was last seen.
 func (r *run) waited(j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
-	for isUnderWay(j) {
-		left := until.Sub(r.env.Now())
+	for since := r.env.Now(); isUnderWay(j); {
+		left := r.beforeNext(since, until)
 		if left <= 0 {
 			break
 		}
@@ -98,6 +98,27 @@ func (r *run) waited(j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
 		j = reply.GetJob()
 	}
 	return j, nil
+}
+
+// beforeNext pauses before a command that waits asks the server again, and returns how long it may wait then; 0 or less when the time is up
+// or the command is stopped.
+func (r *run) beforeNext(since, until time.Time) time.Duration {
+	now := r.env.Now()
+	timer := time.NewTimer(pauseBetween(now.Sub(since), until.Sub(now)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return until.Sub(r.env.Now())
+	case <-r.ctx.Done():
+		return 0
+	}
+}
+
+// pauseBetween is the pause between two questions of a command that has waited for some time, of which some is left. Each question has an
+// entry in the audit of the server: with pauses of a tenth of what was waited there are few of them, however long the work takes. Half of
+// what is left stays for the questions after it.
+func pauseBetween(waited, left time.Duration) time.Duration {
+	return max(0, min(waited/10, left/2))
 }
 
 // isUnderWay reports whether a job goes on by itself.

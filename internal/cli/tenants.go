@@ -272,13 +272,14 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 			return err
 		}
 	}
-	until := r.env.Now().Add(c.Wait)
+	since := r.env.Now()
+	until := since.Add(c.Wait)
 	reply, err := erase(false, c.Wait)
 	if err != nil {
 		return err
 	}
 	for reply.GetTenant().GetErasure().GetDoneTime() == nil {
-		left := until.Sub(r.env.Now())
+		left := r.beforeNext(since, until)
 		if left <= 0 {
 			break
 		}

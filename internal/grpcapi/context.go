@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -40,7 +41,7 @@ func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildCont
 			return nil, err
 		}
 	}
-	out.Etag, err = etag(out)
+	out.Etag, err = s.encoded.etag(out)
 	out.AsOf = timeProto(result.AsOf)
 	return out, err
 }
@@ -211,13 +212,27 @@ func windowShare(r service.ContextResult) float64 {
 	return float64(r.Tokens+r.ToolsTokens) / float64(r.Policy.Window)
 }
 
+// encodings is room for replies that are encoded to be hashed: a reply is about as long as what was rendered.
+type encodings struct{ room sync.Pool }
+
+// mostRoom is the longest encoding whose room is kept for another.
+const mostRoom = 256 << 10
+
 // etag is the hash of a reply before its as_of is set.
-func etag(r *memoryv1.BuildContextResponse) (string, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(r)
+func (e *encodings) etag(r *memoryv1.BuildContextResponse) (string, error) {
+	room, ok := e.room.Get().(*[]byte)
+	if !ok {
+		room = new([]byte)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend((*room)[:0], r)
 	if err != nil {
 		return "", fmt.Errorf("encode context: %w", err)
 	}
 	sum := sha256.Sum256(b)
+	if cap(b) <= mostRoom {
+		*room = b
+		e.room.Put(room)
+	}
 	return hex.EncodeToString(sum[:16]), nil
 }
 

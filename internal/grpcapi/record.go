@@ -18,6 +18,7 @@ type memoryServer struct {
 	sessions sessions
 	eraser   messageEraser
 	replacer messageReplacer
+	encoded  encodings
 }
 
 // messageReplacer replaces the messages of sessions.

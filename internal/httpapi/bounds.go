@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -20,7 +21,11 @@ func bounded(o Options, next http.Handler) http.Handler {
 			unknown(w, r)
 			return
 		}
-		r.Body = &patientBody{ReadCloser: r.Body, w: http.NewResponseController(w), patience: o.Patience}
+		body := &patientBody{ReadCloser: r.Body, w: http.NewResponseController(w), patience: o.Patience}
+		if r.URL.Path == importPath { // whose call runs while its body comes
+			body.until, _ = callersDeadline(r, time.Now()) // a bad one is refused by importUser
+		}
+		r.Body = body
 		held := grown{admit: func(bytes int64) (func(), error) { return o.Admit(r.Context(), bytes) }}
 		if isStream(r) {
 			frames := &admittedFrames{ReadCloser: r.Body, memory: held}
@@ -125,17 +130,29 @@ func undecoded(r *http.Request) *http.Request {
 	return out
 }
 
-// patientBody is a body whose client may pause for patience, not longer.
+// patientBody is a body whose client may pause for patience, not longer, and not beyond until.
 type patientBody struct {
 	io.ReadCloser
 	w        *http.ResponseController
 	patience time.Duration
+	until    time.Time // zero for no end
 }
+
+// errLateBody is what a body fails with that did not come whole until its end.
+var errLateBody = errors.New("the call's deadline passed before its body had come")
 
 // Read fails when nothing comes for too long.
 func (b *patientBody) Read(p []byte) (int, error) {
-	if err := b.w.SetReadDeadline(time.Now().Add(b.patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	late := time.Now().Add(b.patience)
+	if !b.until.IsZero() && b.until.Before(late) {
+		late = b.until
+	}
+	if err := b.w.SetReadDeadline(late); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
-	return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && late.Equal(b.until) {
+		err = errLateBody
+	}
+	return n, err
 }

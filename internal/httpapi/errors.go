@@ -71,6 +71,19 @@ func writeTooLarge(w http.ResponseWriter, message string) {
 // lateForGRPC is what gRPC's library says of a call whose deadline passed before its request was read.
 const lateForGRPC = "context deadline exceeded"
 
+// timeoutHeader bounds a call of REST, in seconds.
+const timeoutHeader = "X-Server-Timeout"
+
+// lateInREST is what a client of REST reads in its place.
+const lateInREST = timeoutHeader + ": the deadline passed before the request was read: allow the call more time"
+
+// inRESTsWords has a status that is in the words of gRPC's library say what a client of REST can do.
+func inRESTsWords(st *spb.Status) {
+	if codes.Code(st.GetCode()) == codes.DeadlineExceeded && st.GetMessage() == lateForGRPC { //nolint:gosec // below 17
+		st.Message = lateInREST
+	}
+}
+
 // unknown is the reply to a path or method that nothing serves.
 func unknown(w http.ResponseWriter, r *http.Request) {
 	if isGRPC(r) {
@@ -229,9 +242,7 @@ func (w *jsonErrors) end() {
 			writeTooLarge(w.ResponseWriter, message)
 			return
 		}
-		if codes.Code(st.GetCode()) == codes.DeadlineExceeded && st.GetMessage() == lateForGRPC { //nolint:gosec // below 17
-			st.Message = "X-Server-Timeout: the deadline passed before the request was read: allow the call more time"
-		}
+		inRESTsWords(st)
 		writeError(w.ResponseWriter, st)
 		return
 	}
@@ -277,7 +288,7 @@ func ofQuery(message string) *spb.Status {
 		field = firstQuoted(message)
 		st.Message = field + ": the value is not of the type of the field: /openapi.yaml has the types"
 	case strings.HasPrefix(message, badTimeout):
-		field = "X-Server-Timeout"
+		field = timeoutHeader
 		st.Message = field + ": it must be a number of seconds, such as 2.5"
 	default:
 		st.Message = "a parameter of the query, or an id in the path, is not of the type of its field: /openapi.yaml has them"

@@ -38,7 +38,7 @@ func (g Guard) around(next http.Handler) http.Handler {
 	shared := cors.New(cors.Options{
 		AllowedOrigins: g.Origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete},
-		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", "X-Server-Timeout"),
+		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", timeoutHeader),
 		ExposedHeaders: exposed(),
 		MaxAge:         maxPreflightSeconds,
 	})
@@ -49,7 +49,8 @@ func (g Guard) around(next http.Handler) http.Handler {
 		}
 		if !isTyped(r) {
 			writeStatus(w, http.StatusUnsupportedMediaType, codes.InvalidArgument,
-				"content-type must be application/json, or one of Connect's or gRPC-Web's: others can be sent by any web page unasked")
+				"content-type must be application/json, "+importType+" for a user's file, or one of Connect's or gRPC-Web's: "+
+					"others can be sent by any web page unasked")
 			return
 		}
 		next.ServeHTTP(w, r)

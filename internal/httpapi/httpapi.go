@@ -91,10 +91,20 @@ func New(o Options) (http.Handler, error) {
 			calls.ServeHTTP(w, r)
 		}
 	}))
-	if o.Console == nil {
-		return served, nil
+	if o.Console != nil {
+		if served, err = withConsole(o, served); err != nil {
+			return nil, err
+		}
 	}
-	return withConsole(o, served)
+	return inTime(o.Patience, served), nil
+}
+
+// inTime bounds how long a body is waited for that no handler reads: net/http reads it to its end before it sends a refusal.
+func inTime(patience time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)) // who reads sets it anew
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withConsole serves the console's paths, and has next serve all others.

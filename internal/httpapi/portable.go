@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/vanguard"
@@ -66,6 +67,11 @@ func exported(r *http.Request) (user string, ok bool) {
 }
 
 func exportUser(o Options, w http.ResponseWriter, r *http.Request, user string) {
+	until, err := callersDeadline(r, time.Now())
+	if err != nil {
+		writeError(w, ofQuery(err.Error()))
+		return
+	}
 	vectors, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("vectors"), "false"))
 	if err != nil {
 		refuse(w, codes.InvalidArgument, "vectors: must be true or false")
@@ -77,11 +83,18 @@ func exportUser(o Options, w http.ResponseWriter, r *http.Request, user string) 
 		return
 	}
 	out := &pieces{to: w, header: http.Header{}, kind: importType}
-	o.GRPC.ServeHTTP(out, asGRPC(r, memoryv1.UserService_ExportUser_FullMethodName, io.NopCloser(strings.NewReader(string(request)))))
+	call := asGRPC(r, memoryv1.UserService_ExportUser_FullMethodName, io.NopCloser(strings.NewReader(string(request))))
+	endAt(call, until)
+	o.GRPC.ServeHTTP(out, call)
 	out.end()
 }
 
 func importUser(o Options, w http.ResponseWriter, r *http.Request) {
+	until, err := callersDeadline(r, time.Now())
+	if err != nil {
+		writeError(w, ofQuery(err.Error()))
+		return
+	}
 	rule, ok := memoryv1.OnConflict_value[cmp.Or(r.URL.Query().Get("on_conflict"), "ON_CONFLICT_UNSPECIFIED")]
 	if !ok {
 		refuse(w, codes.InvalidArgument, "on_conflict: must be ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NEW_IDS")
@@ -90,8 +103,41 @@ func importUser(o Options, w http.ResponseWriter, r *http.Request) {
 	first := &memoryv1.ImportUserRequest{UserId: r.URL.Query().Get("user_id"), OnConflict: memoryv1.OnConflict(rule)}
 	body := &framedFile{from: r.Body, first: first}
 	out := &pieces{to: w, header: http.Header{}, kind: "application/json", reply: &memoryv1.ImportUserResponse{}}
-	o.GRPC.ServeHTTP(out, asGRPC(r, memoryv1.UserService_ImportUser_FullMethodName, body))
+	call := asGRPC(r, memoryv1.UserService_ImportUser_FullMethodName, body)
+	endAt(call, until)
+	o.GRPC.ServeHTTP(out, call)
+	if errors.Is(body.err, errLateBody) {
+		w.Header().Set("Connection", "close") // what comes later of the file would be taken for a request
+		refuse(w, codes.DeadlineExceeded, lateInREST)
+		return
+	}
 	out.end()
+}
+
+// callersDeadline is when a call ends by its X-Server-Timeout; zero where it has none. The error begins as that of the translation does,
+// which reads the header of all other calls.
+func callersDeadline(r *http.Request, now time.Time) (time.Time, error) {
+	text := r.Header.Get(timeoutHeader)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(seconds) {
+		return time.Time{}, errors.New(badTimeout + "of " + timeoutHeader)
+	}
+	seconds = min(max(seconds, 0), longestTimeout.Seconds())
+	return now.Add(time.Duration(seconds * float64(time.Second))), nil
+}
+
+// longestTimeout is what a longer X-Server-Timeout is taken for: gRPC writes eight digits, here of milliseconds.
+const longestTimeout = 24 * time.Hour
+
+// endAt has a call of gRPC end at a time; zero is no time.
+func endAt(call *http.Request, until time.Time) {
+	if !until.IsZero() {
+		left := max(0, time.Until(until))
+		call.Header.Set("Grpc-Timeout", strconv.FormatInt(int64((left+time.Millisecond-1)/time.Millisecond), 10)+"m")
+	}
 }
 
 // asGRPC is the request of a call of gRPC that does what r asks for.
@@ -243,6 +289,7 @@ func (p *pieces) end() {
 	case p.began:
 		panic(http.ErrAbortHandler)
 	}
+	inRESTsWords(st)
 	writeError(p.to, st)
 }
 

@@ -26,12 +26,13 @@ const (
 	Korean   Language = "ko"
 	Japanese Language = "ja"
 	Chinese  Language = "zh"
+	German   Language = "de"
 	// Han is what Japanese and Chinese share. Where they are read together, the words of both are added to its own.
 	Han Language = "han"
 )
 
 // first are the languages whose lists come before those of others where lists are joined.
-func first() []Language { return []Language{English, Spanish, Korean, Japanese, Chinese} }
+func first() []Language { return []Language{English, Spanish, Korean, Japanese, Chinese, German} }
 
 // all are the languages that have a folder.
 var all = sync.OnceValue(func() []Language {

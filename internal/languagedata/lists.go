@@ -10,6 +10,8 @@ const (
 	IrregularForms List = "search/irregular-forms"  // a line for a word: its base form first
 	Synonyms       List = "search/synonyms"         // a line for each meaning
 	Signs          List = "search/signs"            // words by which the language is recognised among those of its script
+	SureSigns      List = "search/sure-signs"       // signs of which one is enough
+	SharedSigns    List = "search/shared-signs"     // signs of English that are words of this language too
 	Endings        List = "search/endings"          // of verbs
 	Tails          List = "search/tails"            // particles, auxiliaries and endings at the end of a run of Hiragana
 	HeadParticles  List = "search/head-particles"   // at the start of a run after a word: another word may follow

@@ -14,12 +14,12 @@ import (
 // row is a list and how many words each language has of it, in the order of columns, with why some have none.
 type row struct {
 	list    languagedata.List
-	words   [6]int
+	words   [7]int
 	without string // why the languages without words need none
 }
 
 // columns are the folders, in the order of row.words.
-var columns = []languagedata.Language{languagedata.English, languagedata.Spanish, languagedata.Korean, languagedata.Japanese, languagedata.Chinese, languagedata.Han}
+var columns = []languagedata.Language{languagedata.English, languagedata.Spanish, languagedata.Korean, languagedata.Japanese, languagedata.Chinese, languagedata.German, languagedata.Han}
 
 // TestWhatEachLanguageHas is the table of all lists. A language that lacks one has its reason here.
 func TestWhatEachLanguageHas(t *testing.T) {

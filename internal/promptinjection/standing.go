@@ -12,7 +12,7 @@ import (
 // IsStanding reports whether a message asks its reader for something in every answer to come: "Always give sources when I
 // ask about health", "앞으로는 항상 존댓말로 답해 줘". Such a wish holds for questions that share no word with it. It is read by
 // the form of a sentence alone, so that a wish about any subject is known; a question is none, and neither is what
-// somebody always does, or asks for once. The forms are English, Spanish, Korean, Japanese and Chinese.
+// somebody always does, or asks for once. The forms are English, Spanish, German, Korean, Japanese and Chinese.
 func IsStanding(message string) bool {
 	for _, sentence := range text.Sentences(text.Clip(message, maxDisclosure)) {
 		if text.AsksQuestion(sentence) {

@@ -89,6 +89,12 @@ func (q *Queries) Embed(ctx context.Context, query string) (QueryVector, []memor
 	}
 }
 
+// mayEmbed reports whether Embed may return a vector of the query.
+func (q *Queries) mayEmbed(query string) bool {
+	_, embedder := q.embeddings.Active()
+	return query != "" && (embedder == nil || means(embedder, query))
+}
+
 // means reports whether what is near to the query's vector is near in meaning.
 func means(e embed.Embedder, query string) bool {
 	if s, ok := e.(embed.Selective); ok && !s.Knows(query) {

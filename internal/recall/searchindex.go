@@ -160,6 +160,8 @@ type MessageQuestion struct {
 	Attach func() (map[string][]memory.Place, error)
 	// Vector returns the query's vector, the zero one where there is none in time.
 	Vector func() rank.QueryVector
+	// WordsAlone says that Vector returns the zero one.
+	WordsAlone bool
 	// Nearest asks the view of messages' vectors, once it has all of the user's; false when it does not reply. Nil
 	// without one: then they are compared here.
 	Nearest func(ctx context.Context, q store.VectorSearch) ([]rank.Match, bool)
@@ -273,7 +275,7 @@ func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Foun
 	}
 	return l.inScratch(ctx, x, func() {
 		found.Passages, found.Standing = x.index.Passages(), x.index.Standing(q.Query)
-		if len(found.Standing) > 0 || q.viewed || q.namesTime() || q.Vector != nil { // the words do not rank alone
+		if len(found.Standing) > 0 || q.viewed || q.namesTime() || q.Vector != nil && !q.WordsAlone { // the words do not rank alone
 			q.Limit += rank.FuseDepth
 		}
 		found.Result = x.index.Search(q.Query)

@@ -52,8 +52,12 @@ func (s *Searcher) Understand(q *MessageQuestion, in Lookups, now time.Time) (er
 		return err
 	}
 	q.Near, q.AsksWhen = s.related, when.Asks(q.Words)
-	q.User = in.User
+	alone := !s.queries.mayEmbed(q.Words)
+	q.User, q.WordsAlone = in.User, alone
 	q.Vector = func() rank.QueryVector {
+		if alone {
+			return rank.QueryVector{}
+		}
 		v, _ := in.Vector()
 		return rank.QueryVector{Version: v.Version, Values: v.Values, Unrelated: v.Unrelated}
 	}

@@ -28,7 +28,7 @@ type Change struct {
 }
 
 // Changes returns, for each of the statements in their order, the later one that takes it back, decides or replaces it. It
-// recognises them by form alone, in English, Spanish, Korean, Japanese and Chinese: words of taking back or changing with
+// recognises them by form alone, in English, Spanish, German, Korean, Japanese and Chinese: words of taking back or changing with
 // the same topic, the same statement denied, and a decision after a doubt. It prefers to miss a change over inventing one:
 // two values side by side are no change.
 func Changes(said []Statement) []Change {

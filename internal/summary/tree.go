@@ -30,17 +30,17 @@ func PlanMerge(nodes []memory.SummaryNode, k int) []memory.SummaryNode {
 // orphans are the nodes that can be merged, by level and place: for each place the latest generation, unless a node of
 // a higher level covers it.
 func orphans(nodes []memory.SummaryNode) []memory.SummaryNode {
-	live := slices.DeleteFunc(liveNodes(nodes), func(n memory.SummaryNode) bool { return n.Cumulative })
+	live := slices.DeleteFunc(liveNodes(nodes), func(n *memory.SummaryNode) bool { return n.Cumulative })
 	var out []memory.SummaryNode
 	var above []memory.SeqRange
 	for len(live) > 0 { // the highest level first
 		last := live[len(live)-1].Level
-		i, _ := slices.BinarySearchFunc(live, last, func(n memory.SummaryNode, level int) int { return cmp.Compare(n.Level, level) })
+		i, _ := slices.BinarySearchFunc(live, last, func(n *memory.SummaryNode, level int) int { return cmp.Compare(n.Level, level) })
 		level := live[i:]
 		live = live[:i]
 		for _, n := range slices.Backward(level) {
 			if !covers(above, n.Range) {
-				out = append(out, n)
+				out = append(out, *n)
 			}
 		}
 		above = withRanges(above, level)
@@ -56,7 +56,7 @@ func covers(ranges []memory.SeqRange, r memory.SeqRange) bool {
 }
 
 // withRanges adds the nodes' ranges in the order that covers needs.
-func withRanges(ranges []memory.SeqRange, nodes []memory.SummaryNode) []memory.SeqRange {
+func withRanges(ranges []memory.SeqRange, nodes []*memory.SummaryNode) []memory.SeqRange {
 	for _, n := range nodes {
 		ranges = append(ranges, n.Range)
 	}
@@ -67,17 +67,20 @@ func withRanges(ranges []memory.SeqRange, nodes []memory.SummaryNode) []memory.S
 	return ranges
 }
 
-// liveNodes are a session's nodes without those that a later generation replaced, by level, place and form.
-func liveNodes(nodes []memory.SummaryNode) []memory.SummaryNode {
-	sorted := slices.DeleteFunc(slices.Clone(nodes), func(n memory.SummaryNode) bool {
-		return n.Kind != memory.SummarySession || n.Range.From < 1 || n.Range.To < n.Range.From
-	})
-	slices.SortFunc(sorted, func(a, b memory.SummaryNode) int {
+// liveNodes are a session's nodes without those that a later generation replaced, by level, place and form. They are those of the list.
+func liveNodes(nodes []memory.SummaryNode) []*memory.SummaryNode {
+	sorted := make([]*memory.SummaryNode, 0, len(nodes))
+	for i := range nodes {
+		if n := &nodes[i]; n.Kind == memory.SummarySession && n.Range.From >= 1 && n.Range.To >= n.Range.From {
+			sorted = append(sorted, n)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b *memory.SummaryNode) int {
 		return cmp.Or(
 			cmp.Compare(a.Level, b.Level), cmp.Compare(a.Range.From, b.Range.From), cmp.Compare(a.Range.To, b.Range.To),
 			compareBool(a.Cumulative, b.Cumulative), cmp.Compare(b.Generation, a.Generation), cmp.Compare(a.ID, b.ID))
 	})
-	return slices.CompactFunc(sorted, func(a, b memory.SummaryNode) bool {
+	return slices.CompactFunc(sorted, func(a, b *memory.SummaryNode) bool {
 		return a.Level == b.Level && a.Range == b.Range && a.Cumulative == b.Cumulative
 	})
 }
@@ -114,7 +117,7 @@ func Frontier(nodes []memory.SummaryNode, through int64) []memory.SummaryNode {
 		if !ok {
 			return nil
 		}
-		out = append(out, t.last)
+		out = append(out, *t.last)
 		end = t.before
 	}
 	slices.Reverse(out)
@@ -123,16 +126,16 @@ func Frontier(nodes []memory.SummaryNode, through int64) []memory.SummaryNode {
 
 // tiling is the best way to cover the messages from 1 on to some end.
 type tiling struct {
-	nodes  int                // how many it takes
-	last   memory.SummaryNode // the one that reaches the end
-	before int64              // where the others end
+	nodes  int                 // how many it takes
+	last   *memory.SummaryNode // the one that reaches the end
+	before int64               // where the others end
 }
 
 // tilings returns the fewest nodes for each end, at most limit, that nodes reach from message 1 without a hole. Of equally
 // few, the one whose last node covers more and is of a higher level counts.
 func tilings(nodes []memory.SummaryNode, limit int64) map[int64]tiling {
 	live := liveNodes(nodes)
-	slices.SortStableFunc(live, func(a, b memory.SummaryNode) int {
+	slices.SortStableFunc(live, func(a, b *memory.SummaryNode) int {
 		return cmp.Or(cmp.Compare(a.Range.To, b.Range.To), cmp.Compare(a.First(), b.First()), cmp.Compare(b.Level, a.Level))
 	})
 	best := map[int64]tiling{}

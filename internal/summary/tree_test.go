@@ -64,7 +64,7 @@ func TestPlanMerge(t *testing.T) {
 				held = held || !above.Cumulative && above.Level > n.Level && above.Range.From <= n.Range.From && n.Range.To <= above.Range.To
 			}
 			if !held {
-				want = append(want, n)
+				want = append(want, *n)
 			}
 		}
 		if diff := cmp.Diff(want, orphans(nodes)); diff != "" {

@@ -154,6 +154,26 @@ func TestSpanish(t *testing.T) {
 	})
 }
 
+func TestGerman(t *testing.T) {
+	t.Run("forms of a word meet", func(t *testing.T) {
+		wantMeetings(t, map[string]string{
+			"Wo wohnen meine Schwestern?": "Meine Schwester wohnt in Kiel", "Welche Häuser haben wir gesehen?": "Das Haus ist nicht zu verkaufen",
+			"Welche Bücher mag ich?": "Ich lese gerade ein Buch", "Was macht mein Hund?": "Unsere Hunde schlafen nur noch",
+		})
+	})
+	t.Run("stop words are no terms", func(t *testing.T) {
+		wantTerms(t, "Was ist das und wo bin ich?", "")
+	})
+	t.Run("a query of one word meets the text", func(t *testing.T) {
+		wantMeetings(t, map[string]string{"Klavier": "Ich spiele Klavier", "Köln": "Ich wohne in Köln", "koln": "Ich wohne in Köln"})
+	})
+	t.Run("English and Spanish texts with words that German has too keep their terms", func(t *testing.T) {
+		wantTerms(t, "I was in the war, also in an art museum, so the bin was a gift", "war art museum bin gift")
+		wantTerms(t, "Der Spiegel is a magazine that Jürgen reads in Köln", "der spiegel magazin jurgen read koln")
+		wantMeetings(t, map[string]string{"¿Es de Müller la casa?": "Las casas de Müller"})
+	})
+}
+
 func TestScriptsMixInOneMessage(t *testing.T) {
 	const message = "오늘 Docker 컨테이너를 再起動して Kubernetes에 올렸다 👍 mañana テスト 3회"
 	for _, query := range []string{"Docker", "docker는?", "컨테이너", "再起動", "kubernetes", "👍🏽", "Mañana", "てすと", "올렸어", "３"} {

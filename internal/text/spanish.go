@@ -14,9 +14,9 @@ import (
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 )
 
-// English and Spanish share their letters, so a text is taken for Spanish by the little words and letters that
-// English does not have. Every text gives English stems, whatever it is; a Spanish one gives the Spanish stems beside
-// them. So a query without little words (casa, montañas) meets texts of both languages, names and shared words meet
+// English, Spanish and German share their letters, so a text is taken for Spanish or German by the little words and letters that
+// English does not have. Every text gives English stems, whatever it is; a Spanish or German one gives the stems of its
+// language beside them. So a query without little words (casa, montañas) meets texts of both languages, names and shared words meet
 // everywhere, inflected forms meet within Spanish, and no English text with a little word has other terms than it would
 // have without Spanish. What a lone verb without accents misses is its inflected forms (hablar alone does not find habló).
 
@@ -27,6 +27,7 @@ const (
 	asEnglish      latinLanguage = iota // or one that nothing shows
 	asMaybeSpanish                      // it has one sign of Spanish, and none of English
 	asSpanish
+	asGerman
 )
 
 // spanishStopSet holds the words of the stop list and what they are without accents.
@@ -43,33 +44,46 @@ func spanishStopped(w string) bool {
 	return ok
 }
 
-// signOf are the words that only one of the languages has.
-var signOf = sync.OnceValue(func() map[string]latinLanguage {
-	table := map[string]latinLanguage{}
-	for _, w := range languagedata.English.Words(languagedata.Signs) {
-		table[w] = asEnglish
+// signOf is how much each word counts for the languages that have it.
+var signOf = sync.OnceValue(func() map[string]signs {
+	table := map[string]signs{}
+	add := func(words []string, each signs) {
+		for _, w := range words {
+			table[w] = table[w].plus(each)
+		}
 	}
-	for _, w := range languagedata.Spanish.Words(languagedata.Signs) {
-		table[w] = asSpanish
-	}
+	add(languagedata.English.Words(languagedata.Signs), signs{english: 1})
+	add(languagedata.Spanish.Words(languagedata.Signs), signs{spanish: 1})
+	add(languagedata.German.Words(languagedata.Signs), signs{german: 1})
+	add(languagedata.German.Words(languagedata.SureSigns), signs{german: fewestSigns})
+	add(languagedata.German.Words(languagedata.SharedSigns), signs{shared: 1})
 	return table
 })
 
 // enoughSigns is how far one language must lead for the rest of a text not to be looked at.
 const enoughSigns = 3
 
-// signs counts what only one of the languages has.
-type signs struct{ english, spanish int }
+// signs counts words, what only one of the languages has, and of the signs of English those that are words of German too: they
+// tell English from Spanish, but not from German.
+type signs struct{ english, spanish, german, shared, umlaut, words int }
 
-func (n signs) enough() bool {
-	return n.english >= n.spanish+enoughSigns || n.spanish >= n.english+enoughSigns
+func (n signs) plus(more signs) signs {
+	return signs{n.english + more.english, n.spanish + more.spanish, n.german + more.german, n.shared + more.shared, n.umlaut, n.words}
 }
 
-// fewestSigns make a text Spanish: one alone may be a name or a loan (Los Angeles, soy, José).
+func (n signs) enough() bool {
+	english, german := n.english-n.shared, n.german+n.umlaut
+	return english >= max(n.spanish, german)+enoughSigns || n.spanish >= max(n.english, german)+enoughSigns ||
+		german >= max(english, n.spanish)+enoughSigns
+}
+
+// fewestSigns make a text Spanish or German: one alone may be a name or a loan (Los Angeles, soy, José, Der Spiegel).
 const fewestSigns = 2
 
 func (n signs) language() latinLanguage {
 	switch {
+	case n.words > 1 && n.german+n.umlaut >= fewestSigns && n.german+n.umlaut > max(n.english-n.shared, n.spanish):
+		return asGerman
 	case n.spanish >= fewestSigns && n.spanish > n.english:
 		return asSpanish
 	case n.spanish > n.english:
@@ -79,10 +93,15 @@ func (n signs) language() latinLanguage {
 }
 
 // IsSpanish reports whether a text in Latin letters has more signs of Spanish than of English.
-func IsSpanish(s string) bool { return languageOf(s) != asEnglish }
+func IsSpanish(s string) bool {
+	l := languageOf(s)
+	return l == asSpanish || l == asMaybeSpanish
+}
 
 // languageOf reads a text until its signs suffice. The same text in another normal form gives the same answer.
-func languageOf(s string) latinLanguage {
+func languageOf(s string) latinLanguage { return signsIn(s).language() }
+
+func signsIn(s string) signs {
 	var n signs
 	for i := 0; i < len(s) && !n.enough(); {
 		if width := separator(s[i:]); width > 0 {
@@ -97,7 +116,7 @@ func languageOf(s string) latinLanguage {
 		}
 		i = end
 	}
-	return n.language()
+	return n
 }
 
 // separator is how many bytes of s are a separator that no normal form makes a letter of: ASCII, or the spaces, dashes
@@ -159,15 +178,21 @@ const longestSign = 12
 
 // count takes one word, in whatever letters.
 func (n *signs) count(w string) {
-	if strings.ContainsAny(w, spanishLetters) {
+	switch {
+	case strings.ContainsAny(w, spanishLetters):
+		n.words++
 		n.spanish++
-		return
+	case strings.ContainsAny(w, germanLetters):
+		n.words++
+		n.umlaut = 1 // once: English texts name Müllers in Köln
+	default:
+		n.countASCII(w)
 	}
-	n.countASCII(w)
 }
 
 // countASCII takes one word; no sign without accents has other letters.
 func (n *signs) countASCII(w string) {
+	n.words++
 	if len(w) > longestSign {
 		return
 	}
@@ -179,10 +204,8 @@ func (n *signs) countASCII(w string) {
 		}
 	}
 	switch sign, ok := signOf()[string(buf[:len(w)])]; {
-	case ok && sign == asSpanish:
-		n.spanish++
 	case ok:
-		n.english++
+		*n = n.plus(sign)
 	case saysWe(w):
 		n.spanish++
 	}
@@ -196,6 +219,9 @@ func saysWe(w string) bool {
 
 // spanishLetters are those that English words hardly have.
 const spanishLetters = "áéíóúñÁÉÍÓÚÑ"
+
+// germanLetters are those that words of the other two hardly have.
+const germanLetters = "äöüßÄÖÜẞ"
 
 // spanishStem is the stem of a lower-case word, without accents.
 func (a *analysis) spanishStem(w string) string {

@@ -20,7 +20,7 @@ import (
 
 // AnalyzerID names the analyzer with everything its terms depend on. Terms made under another id must not be mixed
 // with these: a change means that every text is analysed again.
-const AnalyzerID = "strata-6;lists-2;snowball-english-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
+const AnalyzerID = "strata-7;lists-3;snowball-english-german-spanish-0.9.0;unicode-" + unicode.Version + ";nfkc-" + norm.Version
 
 // MaxTermBytes is the most that a term takes. Of a longer word only the beginning counts, and it is not stemmed: no
 // word of a language is that long, and stemming one of a megabyte would take quadratic time.
@@ -293,15 +293,22 @@ func (a *analysis) stopped(w string) bool {
 	if _, ok := stopSet()[w]; ok {
 		return true
 	}
-	return a.language == asSpanish && spanishStopped(w)
+	return a.language == asSpanish && spanishStopped(w) || a.language == asGerman && germanStopSet().Has(w)
 }
 
-// addStems emits the English stem, and in a text that may be Spanish the Spanish one where it differs.
+// addStems emits the English stem, and in a text that is German or may be Spanish the stem of that language where it differs.
 func (a *analysis) addStems(w string) {
 	term := a.term(foldAccents(w))
 	a.emit(Token{Term: term, Start: a.start, End: a.end})
-	if a.language == asEnglish {
+	switch a.language {
+	case asEnglish:
 		return
+	case asGerman:
+		if stem := a.germanStem(w); stem != term {
+			a.emit(Token{Term: stem, Start: a.start, End: a.end})
+		}
+		return
+	case asMaybeSpanish, asSpanish:
 	}
 	stem := a.spanishStem(w)
 	if stem != term {

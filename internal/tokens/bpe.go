@@ -1,83 +1,128 @@
 package tokens
 
 import (
+	"iter"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // The vocabularies take tens of megabytes and some hundred milliseconds, so each is built when it is first needed and
-// never again. Beside each lies a memo of what short pieces cost. They are the only state of this package, and no count
+// never again. Beside them lies a memo of what short pieces cost. They are the only state of this package, and no count
 // depends on what was counted before.
 var (
-	o200k      = sync.OnceValue(codec.NewO200kBase)
-	cl100k     = sync.OnceValue(codec.NewCl100kBase)
-	o200kMemo  = sync.OnceValue(newMemo)
-	cl100kMemo = sync.OnceValue(newMemo)
+	o200k  = sync.OnceValue(codec.NewO200kBase)
+	cl100k = sync.OnceValue(codec.NewCl100kBase)
+	costs  = sync.OnceValue(newMemo)
 )
+
+// buildVocabularies builds both side by side: the first message that is counted waits for them.
+var buildVocabularies = sync.OnceFunc(func() {
+	var second sync.WaitGroup
+	second.Go(func() { cl100k() })
+	o200k()
+	second.Wait()
+})
 
 // bpe counts exactly, by a vocabulary of OpenAI's.
 type bpe struct {
 	name  string
 	codec func() *codec.Codec
-	memo  func() *memo
+	field memoField
 	ended func() bool // whether nobody waits for a count any more; nil where somebody always does
 }
 
+func byO200K() bpe  { return bpe{name: O200K, codec: o200k, field: ofO200K} }
+func byCL100K() bpe { return bpe{name: CL100K, codec: cl100k, field: ofCL100K} }
+
 func (b bpe) Name() string { return b.name }
 func (b bpe) Per() int64   { return 1 }
+
+// Cost counts the tokens. Special tokens in s are counted as the plain text they are.
+func (b bpe) Cost(s string) int64 {
+	var cost int64
+	looked := 0
+	for piece := range pieces(s) {
+		if looked++; looked%piecesBetweenLooks == 0 && b.ended != nil && b.ended() {
+			return cost
+		}
+		cost += b.piece(piece)
+	}
+	return cost
+}
+
+// piecesBetweenLooks is after how many pieces it is looked whether somebody still waits for their count.
+const piecesBetweenLooks = 2048
+
+// countText counts the tokens of a text by both vocabularies. They split a text the same way and share the memo, so that one walk
+// finds both counts of each piece (BenchmarkCountMessage compares it with two walks).
+func countText(s string) memory.TokenCounts {
+	var n memory.TokenCounts
+	first, second, known := byO200K(), byCL100K(), costs()
+	for piece := range pieces(s) {
+		if len(piece) <= maxMemoBytes {
+			entry := known.get(piece)
+			if a, b := first.field.of(entry), second.field.of(entry); a > 0 && b > 0 {
+				n.O200K, n.CL100K = n.O200K+a-1, n.CL100K+b-1
+				continue
+			}
+		}
+		buildVocabularies()
+		n.O200K += first.piece(piece)
+		n.CL100K += second.piece(piece)
+	}
+	return n
+}
 
 // maxSpaceRun is how much white space is given to the vocabulary at once, in characters. Its splitting expression takes
 // quadratic time on long runs that mix blanks and line ends. A longer run is counted in pieces, which may differ by
 // some tokens from counting it whole; no text that people write has one.
 const maxSpaceRun = 256
 
-// Cost counts the tokens. Special tokens in s are counted as the plain text they are.
-func (b bpe) Cost(s string) int64 {
-	var cost int64
-	start, run := 0, 0
-	for i, r := range s {
-		if !unicode.IsSpace(r) {
-			run = 0
-			continue
-		}
-		run++
-		if run == maxSpaceRun {
-			cost += b.count(s[start:i])
-			if b.ended != nil && b.ended() {
-				return cost
+// pieces iterates over the pieces of a text, whose counts add up to that of the whole. None is empty.
+func pieces(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, run := 0, 0
+		for i, r := range s {
+			if ' ' < r && r < utf8.RuneSelf || !unicode.IsSpace(r) {
+				run = 0
+				continue
 			}
-			start, run = i, 0
+			run++
+			if run == maxSpaceRun {
+				if !words(s[start:i], yield) {
+					return
+				}
+				start, run = i, 0
+			}
 		}
+		words(s[start:], yield)
 	}
-	return cost + b.count(s[start:])
 }
 
-// count adds up pieces. A word of lower-case ASCII letters and Hangul syllables with the blank before it, behind such a letter
-// and before a blank, full stop or comma, is a match of its own of either vocabulary's splitting expression, whatever stands
-// around it: no other match can reach over its ends. Such words are most of what people write in Latin letters and in Korean,
-// so their counts are kept (BenchmarkCost prints what that saves). FuzzPieces holds it to the vocabulary's own count of the whole.
-func (b bpe) count(s string) int64 {
-	var cost int64
-	start, words := 0, 0
+// words yields the words of a text and what is between them. A word of lower-case ASCII letters and Hangul syllables with the
+// blank before it, behind such a letter and before a blank, full stop or comma, is a match of its own of either vocabulary's
+// splitting expression, whatever stands around it: no other match can reach over its ends. Such words are most of what people
+// write in Latin letters and in Korean, so their counts are kept (BenchmarkCost prints what that saves). FuzzPieces holds it to the
+// vocabulary's own count of the whole. It reports whether yield wants more.
+func words(s string, yield func(string) bool) (more bool) {
+	start := 0
 	for i := 1; i < len(s); i++ {
 		end, ok := wordAt(s, i)
 		if !ok {
 			continue
 		}
-		if words++; words%wordsBetweenLooks == 0 && b.ended != nil && b.ended() {
-			return cost
+		if start < i && !yield(s[start:i]) || !yield(s[i:end]) {
+			return false
 		}
-		cost += b.piece(s[start:i]) + b.piece(s[i:end])
 		start, i = end, end-1
 	}
-	return cost + b.piece(s[start:])
+	return start == len(s) || yield(s[start:])
 }
-
-// wordsBetweenLooks is after how many words it is looked whether somebody still waits for their count.
-const wordsBetweenLooks = 1024
 
 // wordAt returns the end of the word whose blank is at i, false when there is none.
 func wordAt(s string, i int) (end int, ok bool) {
@@ -106,18 +151,18 @@ func isHangul(r rune, _ int) bool { return '가' <= r && r <= '힣' }
 
 // piece counts a piece, by the memo where it is short.
 func (b bpe) piece(s string) int64 {
-	if s == "" || len(s) > maxMemoBytes && b.ended != nil && b.ended() {
-		return 0
-	}
 	if len(s) > maxMemoBytes {
+		if b.ended != nil && b.ended() {
+			return 0
+		}
 		return b.whole(s)
 	}
-	m := b.memo()
-	if n, ok := m.get(s); ok {
-		return n
+	known := costs()
+	if n := b.field.of(known.get(s)); n > 0 {
+		return n - 1
 	}
 	n := b.whole(s)
-	m.put(s, n)
+	known.put(s, b.field, n)
 	return n
 }
 

@@ -1,11 +1,16 @@
 package tokens_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/testconversations"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -36,8 +41,105 @@ func FuzzPieces(f *testing.F) {
 			if got := c.Cost(s); got != int64(want) {
 				t.Errorf("%s of %q: %d, the whole counts %d", name, s, got, want)
 			}
+			if got := stored(tokens.CountMessage(said(s)), name); got != int64(want) {
+				t.Errorf("%s of the message %q: %d, the whole counts %d", name, s, got, want)
+			}
 		}
 	})
+}
+
+func said(s string) memory.Message { return memory.Message{Parts: []memory.Part{memory.TextPart(s)}} }
+
+// stored is the count by a vocabulary.
+func stored(n memory.TokenCounts, vocabulary string) int64 {
+	if vocabulary == tokens.O200K {
+		return n.O200K
+	}
+	return n.CL100K
+}
+
+// Words that one vocabulary counted are counted by the other later, and by both at once in other goroutines, while the memo lets
+// words go: there are more of them than it has room for in the places that they share.
+func TestCountsDoNotDependOnWhatWasCountedBefore(t *testing.T) {
+	const texts = 200
+	whole := map[string]*codec.Codec{tokens.O200K: codec.NewO200kBase(), tokens.CL100K: codec.NewCl100kBase()}
+	text := func(i int) string {
+		return fmt.Sprintf("%s q%dx %s", testconversations.Text(uint64(i), 300), i, strings.Repeat("한 ", i%5))
+	}
+	var g errgroup.Group
+	for worker := range 4 {
+		g.Go(func() error {
+			for i := range texts {
+				s := text((i*(2*worker+1) + worker) % texts)
+				for name, vocabulary := range whole {
+					want, err := vocabulary.Count(s)
+					if err != nil {
+						return err
+					}
+					c, err := tokens.ByName(name)
+					if err != nil {
+						return err
+					}
+					if got := c.Cost(s); worker%2 == 0 && got != int64(want) {
+						return fmt.Errorf("%s of %q: %d, want %d", name, s, got, want)
+					}
+					if got := stored(tokens.CountMessage(said(s)), name); got != int64(want) {
+						return fmt.Errorf("%s of the message %q: %d, want %d", name, s, got, want)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkCountMessage counts messages of 500 bytes by both vocabularies. The baseline counts each by one and then by the other.
+func BenchmarkCountMessage(b *testing.B) {
+	messages := make([]memory.Message, 512)
+	for i := range messages {
+		messages[i] = said(testconversations.Text(uint64(i), 500))
+		tokens.CountMessage(messages[i])
+	}
+	var counters []tokens.Counter
+	for _, name := range []string{tokens.O200K, tokens.CL100K} {
+		c, err := tokens.ByName(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		counters = append(counters, c)
+	}
+	n := 0
+	atOnce := func() { tokens.CountMessage(messages[n%len(messages)]) }
+	inTurn := func() {
+		for _, c := range counters {
+			tokens.Content(messages[n%len(messages)], c)
+		}
+	}
+	timed := func(f func()) time.Duration {
+		began := time.Now()
+		f()
+		return time.Since(began)
+	}
+	var one, two []time.Duration
+	for b.Loop() {
+		if n++; n%2 == 0 { // the second one finds the words in the processor's cache
+			one = append(one, timed(atOnce))
+			two = append(two, timed(inTurn))
+		} else {
+			two = append(two, timed(inTurn))
+			one = append(one, timed(atOnce))
+		}
+	}
+	median := func(all []time.Duration) float64 {
+		slices.Sort(all)
+		return float64(all[len(all)/2].Nanoseconds())
+	}
+	b.ReportMetric(median(one), "p50-ns")
+	b.ReportMetric(median(two), "baseline-p50-ns")
+	b.ReportMetric(median(two)/median(one), "times-faster")
 }
 
 func BenchmarkCost(b *testing.B) {

@@ -39,9 +39,9 @@ func Names() []string { return []string{O200K, CL100K, Chars4, Estimate} }
 func ByName(name string) (Counter, error) {
 	switch name {
 	case O200K:
-		return bpe{name: O200K, codec: o200k, memo: o200kMemo}, nil
+		return byO200K(), nil
 	case CL100K:
-		return bpe{name: CL100K, codec: cl100k, memo: cl100kMemo}, nil
+		return byCL100K(), nil
 	case Chars4:
 		return chars4{}, nil
 	case Estimate:
@@ -139,10 +139,10 @@ func partCost(p memory.Part, c Counter) int64 {
 
 // CountMessage counts a message's Content by each vocabulary whose counts are stored.
 func CountMessage(m memory.Message) memory.TokenCounts {
-	return memory.TokenCounts{
-		O200K:  Content(m, bpe{name: O200K, codec: o200k, memo: o200kMemo}),
-		CL100K: Content(m, bpe{name: CL100K, codec: cl100k, memo: cl100kMemo}),
+	if len(m.Parts) == 1 && m.Parts[0].Kind == memory.PartText {
+		return countText(m.Parts[0].Text)
 	}
+	return memory.TokenCounts{O200K: Content(m, byO200K()), CL100K: Content(m, byCL100K())}
 }
 
 // FromStored returns the cost of a message's Content from its stored counts, false when they do not hold the counter's:

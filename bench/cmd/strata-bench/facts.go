@@ -77,13 +77,30 @@ type factsRun struct {
 func (f factsRun) stub() string { return fmt.Sprintf("stub-%d", f.dimension) }
 
 func (f factsRun) run(ctx context.Context) error {
-	model := llmtest.New(llmtest.Options{Dimension: f.dimension})
+	model := f.embedder(f.shape.Queries(warmCalls + f.calls))
 	defer model.Close()
 	s, err := f.serve(ctx, model)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.search(ctx, s), f.buildContexts(ctx, s), s.stop())
+}
+
+// embedder starts a stub that answers queries at once: it has made their vectors before.
+func (f factsRun) embedder(queries []string) *llmtest.Server {
+	made := make(map[string][]float32, len(queries))
+	for _, q := range queries {
+		made[q] = llmtest.Vector(q, f.dimension)
+	}
+	return llmtest.New(llmtest.Options{Dimension: f.dimension, Embed: func(r llmtest.EmbedRequest) llmtest.EmbedReply {
+		vectors := make([][]float32, len(r.Texts))
+		for i, t := range r.Texts {
+			if vectors[i] = made[t]; vectors[i] == nil {
+				return llmtest.EmbedReply{} // facts: their vectors are made when they are asked for
+			}
+		}
+		return llmtest.EmbedReply{Vectors: vectors}
+	}})
 }
 
 // serve embeds the facts by one server and returns a second one, whose memory has nothing of that.

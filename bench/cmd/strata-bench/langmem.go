@@ -29,7 +29,7 @@ const (
 
 // langmemFigure measures SearchFacts over the socket beside LangMem's search tool over LangGraph's SqliteStore with sqlite-vec: the
 // same facts, vectors and queries, in turns. The vectors come from a stub over HTTP on this side, from a dictionary within the
-// process on LangMem's, so that its embedder costs it nothing.
+// process on LangMem's, so that its embedder costs it nothing; both have the queries' vectors before they are asked.
 func langmemFigure(ctx context.Context, o options) (err error) {
 	shape := testconversations.W()
 	shape.Sessions = 1
@@ -40,15 +40,15 @@ func langmemFigure(ctx context.Context, o options) (err error) {
 	if err := errors.Join(prepareFile(ctx, o, data, shape), seedFacts(ctx, data, shape)); err != nil {
 		return err
 	}
-	model := llmtest.New(llmtest.Options{Dimension: langmemDimension})
-	defer model.Close()
+	queries := shape.Queries(warmCalls + o.calls)
 	f := factsRun{options: o, data: data, shape: shape, dimension: langmemDimension}
+	model := f.embedder(queries)
+	defer model.Close()
 	s, err := f.serve(ctx, model)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	queries := shape.Queries(warmCalls + o.calls)
 	other, err := startLangMem(ctx, o, factTexts(manyFacts, shape), queries)
 	if err != nil {
 		return err

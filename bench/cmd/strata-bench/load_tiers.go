@@ -33,6 +33,10 @@ const (
 	fedAtMost   = 15 * time.Minute // until that is given up; what was promised is looked for all the same
 	fedLookedAt = time.Second      // to count what waits is work for the primary store, which is busy with it
 	countWithin = 2 * time.Second  // for a line of progress
+
+	// replicaCache is the memory of each of a replica's two caches. They are full within minutes, so that memory that grows after that is
+	// not users who come into them.
+	replicaCache = "32MiB"
 )
 
 // tiersLoad is a load on three replicas over the three servers.
@@ -118,7 +122,8 @@ func (l *tiersLoad) judgeFed(ctx context.Context) error {
 
 // server is how a replica is started, at an address or at a free one.
 func (l *tiersLoad) server(listen string) measure.ServerOptions {
-	return measure.ServerOptions{Binary: l.binary, Env: l.backends.Env(), Args: scripted.ChatFlags(l.model.URL()), Listen: listen}
+	args := append(scripted.ChatFlags(l.model.URL()), "--recall-cache", replicaCache, "--fact-cache", replicaCache)
+	return measure.ServerOptions{Binary: l.binary, Env: l.backends.Env(), Args: args, Listen: listen}
 }
 
 func (l *tiersLoad) seed(ctx context.Context, users mixedload.Zipf) (err error) {
@@ -244,8 +249,8 @@ func (l *tiersLoad) down() time.Duration { return min(longestDown, l.duration/20
 
 // announce prints what will happen when.
 func (l *tiersLoad) announce() {
-	line := fmt.Sprintf("   %s at %g calls a second on %d replicas; killed with kill -9, and started again %s later:",
-		l.duration, l.rate, replicaCount, l.down())
+	line := fmt.Sprintf("   %s at %g calls a second on %d replicas with caches of %s; killed with kill -9, and started again %s later:",
+		l.duration, l.rate, replicaCount, replicaCache, l.down())
 	for _, o := range l.plan() {
 		line += fmt.Sprintf(" %s at %s,", o.name, l.begins(o))
 	}

@@ -42,6 +42,22 @@ def test_what_is_learnt_is_there_after_a_wait(client: Client, user: str) -> None
     assert any("vegan" in f.text for f in client.known_facts(user))
 
 
+def test_a_text_that_is_no_value_of_an_enum_is_refused_with_those_there_are(client: Client, user: str) -> None:
+    renders = (
+        r"^render: 'openai' is none of RENDER_STRUCTURED, RENDER_TEXT, RENDER_OPENAI, RENDER_ANTHROPIC, RENDER_RESPONSES, which v1 has$"
+    )
+    with pytest.raises(ValueError, match=renders):
+        client.build_context(user, "s", "dinner?", render="openai")
+    with pytest.raises(ValueError, match=r"^sections\.section: 'FACTS' is none of SECTION_KIND_"):
+        client.recall(user, "s", "dinner?", overrides={"sections": [{"section": "FACTS"}]})
+    with pytest.raises(ValueError, match=r"^roles: 'user' is none of ROLE_SYSTEM, ROLE_DEVELOPER, ROLE_USER, "):
+        client.search(user, "dinner", roles=["ROLE_USER", "user"])
+    with pytest.raises(ValueError, match=r"^overrides\.sections\.section: 'FACTS' is none of SECTION_KIND_"):
+        client.build_context(user, "s", overrides={"sections": [{"section": "FACTS"}]})
+    client.record(user, "s", said(1))
+    assert client.build_context(user, "s", render="RENDER_TEXT").rendering
+
+
 def test_a_list_is_read_page_by_page(client: Client, user: str) -> None:
     client.record(user, "s", said(25))
     texts = [messages.text_of(m) for m in client.messages(user, "s", page_size=10)]

@@ -24,6 +24,9 @@ export interface ClientOptions {
   transport?: Transport;
 }
 
+/** The names of ClientOptions. */
+export const optionNames = ["key", "timeoutMs", "retry", "transport"];
+
 /** The fields of a request, beside those that a short form has as arguments. */
 type Fields<T extends DescMessage, Known extends string> = Omit<Exclude<MessageInitShape<T>, { $typeName: string }>, Known>;
 
@@ -33,6 +36,8 @@ export type Said = v1.Message | object;
 /** A connection that a client closes. */
 export interface Connection {
   readonly transport: Transport;
+  /** What to say where the connection ends before the first reply ever came; undefined for the transport's own words. */
+  readonly noReply?: string;
   close(): void;
 }
 
@@ -52,7 +57,9 @@ export class BaseClient {
   readonly #connection: Connection;
 
   constructor(connection: Connection, options: ClientOptions) {
+    checkOptions(options.retry ?? {}, Object.keys(defaultRetry), "retry.");
     const settings: CallSettings = {
+      noReply: connection.noReply,
       key: options.key ?? "",
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       retry: { ...defaultRetry, ...options.retry },

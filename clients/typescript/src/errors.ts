@@ -126,8 +126,11 @@ const classes = new Map<Code, new (message: string, details: ErrorDetails) => St
 /** What the encoding says of a value that no type checker has seen, of a program in plain JavaScript. */
 const unencodable = /^serialize binary: cannot encode field (\S+) to binary: (.*)$/s;
 
-/** The error of this package for what a transport threw, of a call that its caller gives up by the signal. */
-export function errorOf(thrown: unknown, signal?: AbortSignal): StrataError {
+/**
+ * The error of this package for what a transport threw, of a call that its caller gives up by the signal. noReply is its message where
+ * the connection ended without a word of why.
+ */
+export function errorOf(thrown: unknown, signal?: AbortSignal, noReply?: string): StrataError {
   if (thrown instanceof StrataError) {
     return thrown;
   }
@@ -152,8 +155,19 @@ export function errorOf(thrown: unknown, signal?: AbortSignal): StrataError {
     cause: error,
   };
   const kind = classes.get(code) ?? StrataError;
-  return new kind(insecure.test(nodeCodeOf(error)) ? withoutTls(error) : error.rawMessage, details);
+  return new kind(messageOf(error, info || !isCutOff(error, signal) ? undefined : noReply), details);
 }
+
+function messageOf(error: ConnectError, noReply: string | undefined): string {
+  return insecure.test(nodeCodeOf(error)) ? withoutTls(error) : (noReply ?? error.rawMessage);
+}
+
+/** Whether the connection ended, or what came on it is no HTTP/2. */
+function isCutOff(error: ConnectError, signal: AbortSignal | undefined): boolean {
+  return (error.code === Code.Canceled && !signal?.aborted) || nodeCodeOf(error) === notHttp2;
+}
+
+const notHttp2 = "ERR_HTTP2_ERROR";
 
 /** The codes of Node.js's errors where a server is not reached. */
 const unreachable = /^(EPIPE|EHOSTUNREACH|ENETUNREACH)$/;
@@ -184,7 +198,7 @@ const unreached = /fetch|load failed/i;
 function codeOfConnection(error: ConnectError, signal: AbortSignal | undefined): Code {
   const isBroken =
     error.code === Code.Aborted ||
-    (error.code === Code.Canceled && !signal?.aborted) ||
+    isCutOff(error, signal) ||
     error.rawMessage.includes("NGHTTP2_REFUSED_STREAM") ||
     unreachable.test(nodeCodeOf(error)) ||
     insecure.test(nodeCodeOf(error)) ||

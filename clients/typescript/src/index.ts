@@ -1,6 +1,7 @@
 // The entry for browsers and edge runtimes: Connect over HTTP/1.1 by fetch. Node.js gets node.ts in its place.
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { BaseClient, type ClientOptions, defaultAddress, urlOf } from "./client.js";
+import { BaseClient, type ClientOptions, defaultAddress, optionNames, urlOf } from "./client.js";
+import { checkOptions } from "./requests.js";
 
 export * from "./exports.js";
 
@@ -10,6 +11,7 @@ export * from "./exports.js";
  */
 export class Client extends BaseClient {
   constructor(address: string = defaultAddress, options: ClientOptions = {}) {
+    checkOptions(options, optionNames);
     const transport = options.transport ?? createConnectTransport({ baseUrl: urlOf(address), useBinaryFormat: true });
     super({ transport, close: () => {} }, options);
   }

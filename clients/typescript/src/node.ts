@@ -1,7 +1,8 @@
 // The entry for Node.js: gRPC over HTTP/2.
-import type { SecureClientSessionOptions } from "node:http2";
+import type { Http2Session, SecureClientSessionOptions } from "node:http2";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { BaseClient, type ClientOptions, type Connection, defaultAddress, urlOf } from "./client.js";
+import { BaseClient, type ClientOptions, type Connection, defaultAddress, optionNames, urlOf } from "./client.js";
+import { checkOptions } from "./requests.js";
 
 export * from "./exports.js";
 
@@ -17,6 +18,7 @@ export interface NodeClientOptions extends ClientOptions {
  */
 export class Client extends BaseClient {
   constructor(address?: string, options: NodeClientOptions = {}) {
+    checkOptions(options, [...optionNames, "tls"]);
     const connection = connect(urlOf(address || process.env.STRATA_SERVER || defaultAddress), options);
     super(connection, { ...options, key: options.key ?? process.env.STRATA_KEY ?? "" });
   }
@@ -30,7 +32,30 @@ function connect(baseUrl: string, options: NodeClientOptions): Connection {
   if (options.transport) {
     return { transport: options.transport, close: () => {} };
   }
-  const sessionManager = new Http2SessionManager(baseUrl, undefined, options.tls);
-  const transport = createGrpcTransport({ baseUrl, sessionManager, readMaxBytes, writeMaxBytes });
-  return { transport, close: () => sessionManager.abort() };
+  const sessions = new HeardSessions(baseUrl, undefined, options.tls);
+  const transport = createGrpcTransport({ baseUrl, sessionManager: sessions, readMaxBytes, writeMaxBytes });
+  return { transport, close: () => sessions.abort(), noReply: noReplyOf(new URL(baseUrl)) };
+}
+
+function noReplyOf({ protocol, host }: URL): string {
+  const tls = protocol === "http:" ? "it speaks TLS (then write https:// before its address), " : "";
+  return `the connection to ${host} ended before any reply: ${tls}it is no Strata server, or it is being stopped`;
+}
+
+/**
+ * Listens for the errors of each session. The manager takes its own listener off when it is closed, and an error that comes after
+ * that, as of a server that does not speak HTTP/2, would end the process. Calls fail with the error all the same.
+ */
+class HeardSessions extends Http2SessionManager {
+  readonly #heard = new WeakSet<Http2Session>();
+
+  override async request(...call: Parameters<Http2SessionManager["request"]>): ReturnType<Http2SessionManager["request"]> {
+    const stream = await super.request(...call);
+    const session = stream.session;
+    if (session && !this.#heard.has(session)) {
+      this.#heard.add(session);
+      session.on("error", () => {});
+    }
+    return stream;
+  }
 }

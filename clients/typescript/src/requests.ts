@@ -48,11 +48,11 @@ export function checkRequest(of: DescMessage, given: object, path = ""): void {
 /** The messages that only an object can be; others of google.protobuf, such as Value, may be a text or a number. */
 const objects = /^(memory\.v1\.|google\.protobuf\.(Duration|Timestamp|FieldMask)$)/;
 
-/** Throws InvalidArgument for an option that there is not. */
-export function checkOptions(given: object, names: readonly string[]): void {
+/** Throws InvalidArgument for an option that there is not; path is what stands before its name in the error. */
+export function checkOptions(given: object, names: readonly string[], path = ""): void {
   for (const name of Object.keys(given)) {
     if (!names.includes(name)) {
-      throw refusal(name, `there is no such option${suggestion(name, names)}`);
+      throw refusal(path + name, `there is no such option${suggestion(name, names)}`);
     }
   }
 }

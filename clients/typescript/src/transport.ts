@@ -2,7 +2,7 @@
 // throws StrataError.
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type ContextValues, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
-import { Cancelled, DeadlineExceeded, errorOf } from "./errors.js";
+import { Cancelled, DeadlineExceeded, errorOf, type StrataError } from "./errors.js";
 import { checkRequest } from "./requests.js";
 import { type RetryPolicy, traitsOf, waitAfter } from "./retry.js";
 
@@ -11,11 +11,14 @@ export interface CallSettings {
   readonly key: string;
   readonly timeoutMs: number;
   readonly retry: RetryPolicy;
+  /** What to say where the connection ends before the first reply ever came. */
+  readonly noReply: string | undefined;
 }
 
 export class RetryingTransport implements Transport {
   readonly #inner: Transport;
   readonly #settings: CallSettings;
+  #replied = false;
 
   constructor(inner: Transport, settings: CallSettings) {
     this.#inner = inner;
@@ -42,9 +45,11 @@ export class RetryingTransport implements Transport {
         throw new DeadlineExceeded("the time of the call was up before it was made", { code: Code.DeadlineExceeded });
       }
       try {
-        return await this.#inner.unary(method, signal, Math.ceil(left), headers, request, contextValues);
+        const reply = await this.#inner.unary(method, signal, Math.ceil(left), headers, request, contextValues);
+        this.#replied = true;
+        return reply;
       } catch (thrown) {
-        const error = errorOf(thrown, signal);
+        const error = this.#errorOf(thrown, signal);
         const wait = waitAfter(retry, error, attempt, repeatable);
         if (wait === undefined || performance.now() + wait >= deadline) {
           throw error;
@@ -64,10 +69,17 @@ export class RetryingTransport implements Transport {
   ): Promise<StreamResponse<I, O>> {
     try {
       const reply = await this.#inner.stream(method, signal, timeoutMs, this.#headers(header), input, contextValues);
+      this.#replied = true;
       return { ...reply, message: withErrors(reply.message, signal) };
     } catch (thrown) {
-      throw errorOf(thrown, signal);
+      throw this.#errorOf(thrown, signal);
     }
+  }
+
+  #errorOf(thrown: unknown, signal: AbortSignal | undefined): StrataError {
+    const error = errorOf(thrown, signal, this.#replied ? undefined : this.#settings.noReply);
+    this.#replied ||= error.reason !== "";
+    return error;
   }
 
   #headers(header: HeadersInit | undefined): HeadersInit | undefined {

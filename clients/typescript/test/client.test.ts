@@ -1,6 +1,8 @@
 // The client against the built server: over gRPC as Node.js has it, and over Connect by fetch as browsers and edge runtimes do.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -263,6 +265,52 @@ test("a server without TLS that is called by https is unavailable, and the error
     assert.match(e.message, /does not speak TLS: leave https:\/\/ out of its address/);
     return true;
   });
+});
+
+test("a server that speaks TLS, or no HTTP/2, is unavailable to a plain client, which says so and stays alive when it is closed", async (t) => {
+  const strange: Record<string, Server> = {
+    "a TLS server": createServer((socket) => socket.on("error", () => {}).once("data", () => socket.end())),
+    "a server of HTTP/1.1": createServer((socket) =>
+      socket
+        .on("error", () => {})
+        .resume()
+        .end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    ),
+  };
+  for (const [name, server] of Object.entries(strange)) {
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const plain = new Client(`127.0.0.1:${port}`, { retry: { attempts: 1 } });
+    await assert.rejects(plain.record("u", "s", [{ role: "user", content: "a" }]), (e: StrataError) => {
+      assert.ok(e instanceof Unavailable, `${name}: ${e.message}`);
+      assert.ok(e.message.includes(`127.0.0.1:${port} ended before any reply: it speaks TLS (then write https:// before its address)`));
+      return true;
+    });
+    plain.close();
+    await once(server.close(), "close"); // an error of the connection would have come by now
+  }
+});
+
+test("an option that a client does not have is refused with a near one", () => {
+  for (const made of [Client, page.Client]) {
+    for (const [option, near] of [
+      ["timeoutMS", "timeoutMs"],
+      ["timeout_ms", "timeoutMs"],
+      ["Key", "key"],
+    ] as const) {
+      assert.throws(() => new made("127.0.0.1:1", { [option]: 1 } as never), {
+        name: "InvalidArgument",
+        field: option,
+        message: new RegExp(`${option}: there is no such option; did you mean ${near}\\?`),
+      });
+    }
+    assert.throws(() => new made("127.0.0.1:1", { retry: { attempt: 1 } } as never), {
+      field: "retry.attempt",
+      message: /mean attempts\?/,
+    });
+    assert.throws(() => new made("127.0.0.1:1", "strata_key" as never), { name: "InvalidArgument" });
+  }
 });
 
 test("an unknown flag is the server's own message", async () => {

@@ -2,7 +2,6 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	sdk "github.com/sashabaranov/go-openai"
 
 	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/embed"
@@ -32,6 +29,7 @@ type Options struct {
 	// Dimensions asks the endpoint for vectors of that length, which only models that can shorten theirs understand; 0
 	// asks for none in particular: then Probe learns the length.
 	Dimensions int
+	Known      int // the length of the model's vectors; 0 where Dimensions or Probe will show it
 }
 
 // Embedder calls an endpoint and returns its vectors in the order of the texts, unchecked: embed.Checked makes it keep the
@@ -40,6 +38,7 @@ type Embedder struct {
 	client    *openai.Client
 	options   Options
 	dimension atomic.Int64
+	base64    atomic.Int32 // base64Untried, base64Taken or base64Refused
 }
 
 // New makes an Embedder. It does not call the endpoint.
@@ -55,7 +54,7 @@ func New(o Options) (*Embedder, error) {
 		return nil, err
 	}
 	e := &Embedder{client: client, options: o}
-	e.dimension.Store(int64(o.Dimensions))
+	e.dimension.Store(int64(max(o.Dimensions, o.Known)))
 	return e, nil
 }
 
@@ -67,12 +66,13 @@ func (e *Embedder) Info() embed.Info {
 	return embed.Info{Model: e.options.Model, Dimension: int(e.dimension.Load()), Semantic: true}
 }
 
-// Probe learns the dimension by one call. It calls nothing when the dimension is known.
+// Probe learns the dimension by one call. It calls nothing when the dimension is known. It asks for numbers, which can be counted whatever
+// an endpoint makes of base64.
 func (e *Embedder) Probe(ctx context.Context) error {
 	if e.dimension.Load() > 0 {
 		return nil
 	}
-	vectors, err := e.Embed(ctx, []string{"dimension"})
+	vectors, _, err := e.ask(ctx, []string{"dimension"}, encodedPlain)
 	if err != nil {
 		return fmt.Errorf("ask the embedding endpoint for its dimension: %w", err)
 	}
@@ -89,28 +89,91 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, err
 }
 
-// Report implements embed.Reporter. A usage that the endpoint does not report is 0 tokens.
+// Report implements embed.Reporter. A usage that the endpoint does not report is 0 tokens. The vectors are asked for in base64. An
+// endpoint that refuses that is asked again without, and remembered as long as the Embedder lives once it answered so.
 func (e *Embedder) Report(ctx context.Context, texts []string) ([][]float32, memory.ModelUsage, error) {
 	if len(texts) == 0 {
 		return nil, memory.ModelUsage{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.client.Timeout)
-	defer cancel()
-	answered := backendlatency.Begin(ctx)
-	reply, err := e.client.API.CreateEmbeddings(ctx, sdk.EmbeddingRequest{
-		Input: nonEmpty(texts), Model: sdk.EmbeddingModel(e.options.Model), Dimensions: e.options.Dimensions,
-	})
-	answered()
-	if err != nil {
-		failure := e.failure(err, reply.Header())
-		return nil, failure.Usage, failure
+	if e.base64.Load() == base64Refused {
+		return e.ask(ctx, texts, encodedPlain)
 	}
-	usage := memory.ModelUsage{Calls: 1, InputTokens: int64(max(reply.Usage.PromptTokens, 0))}
-	vectors, err := ordered(reply.Data, len(texts))
-	if err != nil {
-		return nil, usage, &llm.Error{Class: llm.ClassPermanent, Model: e.options.Model, Status: http.StatusOK, Usage: usage, Err: err}
+	vectors, spent, err := e.ask(ctx, texts, encodedBase64)
+	if err == nil {
+		e.base64.Store(base64Taken)
+		return vectors, spent, nil
+	}
+	if _, refused := errors.AsType[*encodingError](err); !refused {
+		return nil, spent, err
+	}
+	vectors, usage, err := e.ask(ctx, texts, encodedPlain)
+	usage = usage.Plus(spent)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		failed.Usage = usage
+		return nil, usage, failed
+	}
+	if e.fit(vectors) {
+		e.base64.Store(base64Refused)
 	}
 	return vectors, usage, nil
+}
+
+// What is known of an endpoint and calls for base64.
+const (
+	base64Untried int32 = iota
+	base64Taken         // it answers them, in whichever form
+	base64Refused
+)
+
+// encodingError is a failure that may be due to the encoding that the call asked for.
+type encodingError struct{ failure *llm.Error }
+
+func (e *encodingError) Error() string { return e.failure.Error() }
+func (e *encodingError) Unwrap() error { return e.failure }
+
+// ask makes one call.
+func (e *Embedder) ask(ctx context.Context, texts []string, as encoding) ([][]float32, memory.ModelUsage, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.client.Timeout)
+	defer cancel()
+	var answer reply
+	answered := backendlatency.Begin(ctx)
+	header, err := e.client.Post(ctx, "/embeddings", request{
+		Input: nonEmpty(texts), Model: e.options.Model, EncodingFormat: as, Dimensions: e.options.Dimensions,
+	}, &answer)
+	answered()
+	if err != nil {
+		return e.failed(err, header, as)
+	}
+	usage := memory.ModelUsage{Calls: 1, InputTokens: int64(max(answer.Usage.PromptTokens, 0))}
+	vectors, err := ordered(answer.Data, len(texts))
+	if err != nil {
+		return nil, usage, e.refusal(usage, err)
+	}
+	if as == encodedBase64 && !e.fit(vectors) {
+		return nil, usage, &encodingError{e.refusal(usage, errBase64)}
+	}
+	return vectors, usage, nil
+}
+
+// refusal is the failure of a call whose reply cannot be used.
+func (e *Embedder) refusal(usage memory.ModelUsage, err error) *llm.Error {
+	return &llm.Error{Class: llm.ClassPermanent, Model: e.options.Model, Status: http.StatusOK, Usage: usage, Err: err}
+}
+
+// fit reports whether vectors have the dimension, where it is known: in base64 another kind of number makes another count.
+func (e *Embedder) fit(vectors [][]float32) bool {
+	dimension := int(e.dimension.Load())
+	return dimension == 0 || !slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) != dimension })
+}
+
+// failed classifies a failure. An internal error may be due to the encoding as long as no call that asked for it has succeeded.
+func (e *Embedder) failed(err error, h http.Header, as encoding) ([][]float32, memory.ModelUsage, error) {
+	failure := e.failure(err, h)
+	untried := failure.Status == http.StatusInternalServerError && e.base64.Load() == base64Untried
+	if as == encodedBase64 && (untried || openai.RefusesEncoding(err) || errors.Is(err, errBase64)) {
+		return nil, failure.Usage, &encodingError{failure}
+	}
+	return nil, failure.Usage, failure
 }
 
 // nonEmpty puts a blank in the place of empty texts, which OpenAI refuses, and the whole call with them.
@@ -124,27 +187,13 @@ func nonEmpty(texts []string) []string {
 	return out
 }
 
-// ordered puts the vectors in the order of the texts, which the API does not promise. Servers that leave all indexes at 0
-// send them in order.
-func ordered(data []sdk.Embedding, texts int) ([][]float32, error) {
-	if len(data) != texts {
-		return nil, fmt.Errorf("endpoint answered %d vectors for %d texts", len(data), texts)
-	}
-	slices.SortStableFunc(data, func(a, b sdk.Embedding) int { return cmp.Compare(a.Index, b.Index) })
-	numbered := data[texts-1].Index != 0
-	vectors := make([][]float32, texts)
-	for i, d := range data {
-		if numbered && d.Index != i {
-			return nil, fmt.Errorf("endpoint answered a vector of index %d in the place of %d", d.Index, i)
-		}
-		vectors[i] = d.Embedding
-	}
-	return vectors, nil
-}
-
-// failure is openai.Failure, but for numbers that JSON has no form for: Python servers write NaN and Infinity.
+// failure is openai.Failure, but for strings that hold no vector and numbers that JSON has no form for: Python servers write NaN and
+// Infinity.
 func (e *Embedder) failure(err error, h http.Header) *llm.Error {
 	f := openai.Failure(e.options.Model, err, h)
+	if errors.Is(err, errBase64) {
+		f.Class, f.Err = llm.ClassPermanent, errBase64
+	}
 	if isNotFinite(err) {
 		f.Class, f.Err = llm.ClassPermanent, errors.New("endpoint answered a number that is not finite")
 	}

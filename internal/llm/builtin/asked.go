@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/languagedata"
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/promptinjection"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // asking is how people of a language say what shall be kept: "remember that …", a wish that holds from now on, and what
@@ -77,7 +78,7 @@ func (t *retelling) calledWithin(sentence string) []finding {
 // requestOf is what a question politely asks for from now on, such as "could you answer briefly from now on?"; any other sentence as it
 // is.
 func requestOf(sentence string) string {
-	for _, a := range [...]*asking{&englishAsking, &koreanAsking, &japaneseAsking, &chineseAsking} {
+	for _, a := range [...]*asking{&englishAsking, &koreanAsking, &japaneseAsking, &chineseAsking, &germanAsking} {
 		if a.question.MatchString(sentence) && a.fromNowOn.MatchString(sentence) {
 			return a.question.ReplaceAllString(sentence, a.request)
 		}
@@ -108,6 +109,9 @@ func askingOf(sentence string) []*asking {
 	}
 	if han {
 		return []*asking{&chineseAsking}
+	}
+	if text.IsGerman(sentence) {
+		return []*asking{&germanAsking}
 	}
 	return []*asking{&englishAsking, &spanishAsking}
 }
@@ -229,6 +233,7 @@ var (
 	koAsked = list{languagedata.Korean, languagedata.Asked}
 	jaAsked = list{languagedata.Japanese, languagedata.Asked}
 	zhAsked = list{languagedata.Chinese, languagedata.Asked}
+	deAsked = list{languagedata.German, languagedata.Asked}
 )
 
 var englishAsking = asking{
@@ -358,3 +363,19 @@ var chineseAsking = asking{
 
 // zhSpeaker is the speaker as a statement begins.
 var zhSpeaker = zhAsked.pattern("speaker")
+
+var germanAsking = asking{
+	called:   deAsked.pattern("called"),
+	calledAs: "Möchte $1 genannt werden.",
+	remember: deAsked.pattern("remember"),
+	keep:     asSaid,
+	polite:   deAsked.pattern("polite"),
+	lasting:  deAsked.pattern("lasting"),
+	once:     deAsked.pattern("once"),
+	project:  deAsked.pattern("project"),
+	rule:     deAsked.pattern("rule"),
+
+	question:  deAsked.pattern("polite-question"),
+	request:   "$2 $1",
+	fromNowOn: deAsked.pattern("from-now-on"),
+}

@@ -12,13 +12,14 @@ import (
 	regexp "github.com/stratamem/strata/internal/lazyregexp"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/text"
 )
 
 // Rules is the model name of facts that Extractor found.
 const Rules = "builtin:rules"
 
-// Extractor finds facts without a model: by patterns of what people say about themselves in English and Korean, and of what they ask to be
-// kept in English, Korean, Japanese, Chinese and Spanish: wishes for every answer to come, rules of their project, and what shall be
+// Extractor finds facts without a model: by patterns of what people say about themselves in English, German and Korean, and of
+// what they ask to be kept in these, Japanese, Chinese and Spanish: wishes for every answer to come, rules of their project, and what shall be
 // remembered. It would rather miss a fact than make one up: it reads statements in the first person only, and no questions, hypotheses,
 // quotations, jokes, requests of the moment or its states.
 type Extractor struct{}
@@ -83,9 +84,11 @@ type grammar struct {
 	blocked  *regexp.Regexp // sentences that state nothing about the speaker
 	clauses  *regexp.Regexp // where a sentence is cut
 	opener   *regexp.Regexp // what may stand before a statement
-	rules    func() []factRule
-	besides  func() []factRule // what a clause states beside what a rule found in it
-	implied  func() []factRule // what a sentence implies of which nothing else is kept
+	// order is a statement in the order of words that the rules read; nil where they read it as it was said.
+	order   func(said string) string
+	rules   func() []factRule
+	besides func() []factRule // what a clause states beside what a rule found in it
+	implied func() []factRule // what a sentence implies of which nothing else is kept
 	// inversions and enders are how something is taken back: see inversion. An ender ends whatever holds of a property.
 	inversions  func() []inversion
 	enders      func() []named
@@ -110,9 +113,12 @@ const (
 )
 
 // grammarOf is the grammar by which a text is read.
-func grammarOf(text string) *grammar {
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Hangul, r) }) {
+func grammarOf(s string) *grammar {
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Hangul, r) }) {
 		return &korean
+	}
+	if text.IsGerman(s) {
+		return &german
 	}
 	return &english
 }
@@ -154,6 +160,14 @@ func (g *grammar) opened(clause string) (opener, said string) {
 	return opener, strings.TrimRight(clause[len(opener):], " .!~;…♡^")
 }
 
+// ordered is what is said in the order of words that the rules read.
+func (g *grammar) ordered(said string) string {
+	if g.order == nil {
+		return said
+	}
+	return g.order(said)
+}
+
 // match is the fact of the first rule that fits what is said.
 func (g *grammar) match(opener, said string) (finding, bool) {
 	for i := range g.rules() {
@@ -166,6 +180,8 @@ func (g *grammar) match(opener, said string) (finding, bool) {
 
 // apply is the fact that a rule finds.
 func (g *grammar) apply(rule *factRule, opener, said string) (finding, bool) {
+	quote := said
+	said = g.ordered(said)
 	m := rule.pattern.FindStringSubmatchIndex(said)
 	if m == nil {
 		return finding{}, false
@@ -186,10 +202,10 @@ func (g *grammar) apply(rule *factRule, opener, said string) (finding, bool) {
 		main = rule.value - 1
 	}
 	f := finding{
-		op: opAdd, rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: said, said: said,
+		op: opAdd, rule: rule, text: g.when(opener, g.fact(rule.text, objects)), attribute: g.attribute(rule, objects), quote: quote, said: said,
 	}
 	if extract.MarksChange(opener) {
-		f.quote = strings.TrimSpace(opener + said)
+		f.quote = strings.TrimSpace(opener + quote)
 	}
 	if 2*main+3 < len(m) && m[2*main+2] >= 0 {
 		f.from, f.to = m[2*main+2], m[2*main+3]

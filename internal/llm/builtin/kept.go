@@ -43,7 +43,9 @@ type retelling struct {
 	others   *regexp.Regexp // a clause about somebody else; nil where attributes show it
 	plans    *regexp.Regexp // a day to come and what is then, or where one goes
 	empty    *regexp.Regexp // what says nothing to whoever did not hear it
-	names    bool           // its verbs name their subject, so that a clause may be a word shorter
+	// rulesOnly keeps nothing but what rules read; topic, plans, personal, empty and worth are not set then.
+	rulesOnly bool
+	names     bool // its verbs name their subject, so that a clause may be a word shorter
 	// shares reports whether a clause has the subject of the one before it, which is somebody else than the speaker; nil where sentences
 	// are cut only before a subject.
 	shares func(before, clause string) bool
@@ -54,7 +56,7 @@ type retelling struct {
 // kept are the clauses of a sentence that are worth keeping, as facts: those that read like it, and those that put another
 // value in place of what is known. Those that rules have read are left to them.
 func (g *grammar) kept(sentence string, t *retelling, read []finding, replaces func(finding) bool) []finding {
-	if len(sentence) > maxSentenceBytes || unreal.MatchString(sentence) {
+	if t.rulesOnly || len(sentence) > maxSentenceBytes || unreal.MatchString(sentence) {
 		return nil
 	}
 	var out []finding
@@ -206,7 +208,7 @@ func (t *retelling) find(clause string) finding {
 	switch {
 	case attribute == "name" || attribute == "preferred_name":
 		rule = nameGrade
-	case rule == plainGrade && t.plans.MatchString(clause):
+	case rule == plainGrade && !t.rulesOnly && t.plans.MatchString(clause):
 		rule = planGrade
 	}
 	return finding{op: opAdd, rule: rule, text: written, attribute: attribute, quote: clause}
@@ -221,6 +223,9 @@ func (t *retelling) attribute(clause string) string {
 		if p.pattern.MatchString(clause) && (p.name != homeCity || toolIn(clause) == "") { // who moves to Postgres lives where they did
 			return p.name
 		}
+	}
+	if t.rulesOnly {
+		return ""
 	}
 	if m := t.topic.FindStringSubmatch(clause); m != nil {
 		return englishName(m[1])
@@ -257,6 +262,8 @@ func retellingOf(sentence string) *retelling {
 		return &chineseRetelling
 	case isSpanish(sentence):
 		return &spanishRetelling
+	case text.IsGerman(sentence):
+		return &germanRetelling
 	}
 	return &englishRetelling
 }

@@ -23,7 +23,7 @@ var korean = grammar{
 	event:    koFacts.pattern("event"),
 	trim:     strings.TrimSpace,
 	person:   func(s string) string { return s },
-	name:     koreanName,
+	name:     unspacedName,
 
 	inversions:  koFacts.inversions("inversions"),
 	enders:      koFacts.named("enders"),
@@ -100,7 +100,7 @@ func ownName(object string) bool {
 	return n >= 2 && n <= 20 && !koNoNames.MatchString(object)
 }
 
-func koreanName(object string) string {
+func unspacedName(object string) string {
 	return strings.Join(
 		strings.FieldsFunc(strings.ToLower(object), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }),
 		"_",

@@ -45,9 +45,9 @@ const maxStale = 2
 // read takes one line of a user. Nothing is learnt from one that is there only to understand others.
 func (r *reading) read(l extract.Line) {
 	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
-	g := grammarOf(said)
+	ofMessage := grammarOf(said)
 	spanish := isSpanish(said)
-	if !spanish {
+	if !spanish && ofMessage != &german { // "im" is a word of German
 		said = enContracted.ReplaceAllStringFunc(said, contract)
 	}
 	fresh, framed := true, r.played(l)
@@ -57,7 +57,7 @@ func (r *reading) read(l extract.Line) {
 	if chat := pastedChat.FindStringIndex(said); chat != nil {
 		said = said[:chat[0]]
 	}
-	for _, stated := range restatedAll(g.sentence.FindAllString(said, maxSentences)) {
+	for _, stated := range restatedAll(ofMessage.sentence.FindAllString(said, maxSentences)) {
 		if r.turns(stated.said) {
 			framed = r.plays
 		}
@@ -66,10 +66,14 @@ func (r *reading) read(l extract.Line) {
 		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = afterGreeting(sentence)
-		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish message too little may show its language.
+		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish or German message too little may
+		// show its language.
 		g, t := grammarOf(sentence), retellingOf(sentence)
 		if spanish && t == &englishRetelling {
 			t = &spanishRetelling
+		}
+		if ofMessage == &german && g == &english && !text.ShowsEnglish(sentence) {
+			g, t = &german, &germanRetelling
 		}
 		found := g.read(sentence, r.last)
 		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
@@ -210,6 +214,9 @@ func (r *reading) ended(l extract.Line, sentence string, read []finding) []findi
 // successors are what a sentence puts in place of what it ends, whatever else it would have to say to be kept.
 func (t *retelling) successors(sentence string, read []finding) []finding {
 	var out []finding
+	if t.rulesOnly {
+		return nil
+	}
 	for _, clause := range split(sentence, t.clauses) {
 		clause = fromSuccessor(t.bare(clause))
 		if extract.TakesPlace(clause) && t.states(clause) && !covered(clause, read) {
@@ -314,9 +321,10 @@ func (g *grammar) read(sentence string, last []finding) []finding {
 // denials are the facts that a clause takes back.
 func (g *grammar) denials(clause, sentence string) []finding {
 	clause = strings.TrimSpace(clause)
-	said := g.strip(clause)
+	quote := g.strip(clause)
+	said := g.ordered(quote)
 	if attribute := g.ends(said); attribute != "" {
-		return []finding{{op: opRetract, attribute: attribute, quote: said, rule: &factRule{}}}
+		return []finding{{op: opRetract, attribute: attribute, quote: quote, rule: &factRule{}}}
 	}
 	var out []finding
 	for _, inv := range g.inversions() {
@@ -328,7 +336,7 @@ func (g *grammar) denials(clause, sentence string) []finding {
 			for _, stated := range variants(template, m[1:]) {
 				for _, f := range append(g.find(stated), g.owned(stated)...) {
 					if extract.Ends(sentence, memory.Fact{Text: f.text, Attribute: f.attribute}) {
-						f.op, f.quote = opRetract, said
+						f.op, f.quote = opRetract, quote
 						out = append(out, f)
 					}
 				}

@@ -74,6 +74,7 @@ var asThenAsked = [...]struct {
 	{koAsked.inversions("then-asked"), nil},
 	{jaAsked.inversions("then-asked"), nil},
 	{zhAsked.inversions("then-asked"), nil},
+	{deAsked.inversions("then-asked"), nil},
 }
 
 // thenAsked are the statement of the speaker with which a question begins, and the question: "as a vegan, what can I eat in Lyon?" says

@@ -2,12 +2,16 @@ package llmtest
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"github.com/stratamem/strata/internal/text"
 )
@@ -52,7 +56,8 @@ type EmbedRequest struct {
 	N          int // from 1, over all requests
 	Model      string
 	Texts      []string
-	Dimensions int // the parameter; 0 when it is not sent
+	Dimensions int    // the parameter; 0 when it is not sent
+	Encoding   string // the parameter encoding_format; "" when it is not sent
 }
 
 // EmbedReply is the reply to an embedding request. The zero value has the Vector of each text.
@@ -60,6 +65,7 @@ type EmbedReply struct {
 	Delays
 	Vectors    [][]float32 // nil for the right ones
 	NotFinite  bool        // the first number is NaN, as Python servers write it
+	Numbers    bool        // the vectors come as numbers where base64 is asked for, as servers do that do not know the parameter
 	Backwards  bool        // the vectors come in reverse order, with their indexes
 	Unreported bool        // the reply has no usage
 	Status     int         // other than 0 and 200: Failure is answered
@@ -73,6 +79,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		Model      string   `json:"model"`
 		Input      []string `json:"input"`
 		Dimensions int      `json:"dimensions"`
+		Encoding   string   `json:"encoding_format"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&wire); err != nil {
 		writeError(
@@ -82,7 +89,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		)
 		return
 	}
-	req := EmbedRequest{Model: wire.Model, Texts: wire.Input, Dimensions: wire.Dimensions}
+	req := EmbedRequest{Model: wire.Model, Texts: wire.Input, Dimensions: wire.Dimensions, Encoding: wire.Encoding}
 	req.N = s.record(r, Call{Operation: OpEmbed, Model: req.Model, Format: FormatNone, Tokens: count(req.Texts...), Texts: len(req.Texts)})
 	if s.isBarred(w, r) {
 		return
@@ -113,10 +120,11 @@ func (s *Server) writeVectors(w http.ResponseWriter, req EmbedRequest, p EmbedRe
 		)
 		return
 	}
-	if p.NotFinite {
+	if p.NotFinite { // in base64 it is among the bytes already
 		body = bytes.Replace(body, []byte(`"embedding":[`), []byte(`"embedding":[NaN,`), 1)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // the client may be gone
 }
 
@@ -139,7 +147,7 @@ func (p EmbedReply) body(req EmbedRequest) map[string]any {
 		if p.Backwards {
 			place = len(data) - 1 - i
 		}
-		data[place] = map[string]any{"object": "embedding", "index": i, "embedding": v}
+		data[place] = map[string]any{"object": "embedding", "index": i, "embedding": p.encoded(v, req.Encoding)}
 	}
 	body := map[string]any{"object": "list", "model": req.Model, "data": data}
 	if !p.Unreported {
@@ -147,4 +155,20 @@ func (p EmbedReply) body(req EmbedRequest) map[string]any {
 		body["usage"] = map[string]int64{"prompt_tokens": n, "total_tokens": n}
 	}
 	return body
+}
+
+// encoded is a vector as it stands in the body: numbers, or their bytes in base64.
+func (p EmbedReply) encoded(v []float32, encoding string) any {
+	if encoding != "base64" || p.Numbers {
+		return v
+	}
+	if p.NotFinite && len(v) > 0 {
+		v = slices.Clone(v)
+		v[0] = float32(math.NaN())
+	}
+	raw := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	return base64.StdEncoding.EncodeToString(raw)
 }

@@ -145,6 +145,22 @@ func (s said) refusesFormat() bool {
 	return false
 }
 
+// encodings are the words of endpoints that do not support an encoding of vectors.
+var encodings = []string{"encoding_format", "encoding format", "base64"}
+
+// RefusesEncoding reports whether an endpoint may have refused a call because of the encoding of vectors that it asks for. Proxies refuse
+// a parameter without naming it, and some that do name it call it an internal error.
+func RefusesEncoding(err error) bool {
+	s, ok := hear(err)
+	switch {
+	case !ok || s.isTooLong():
+		return false
+	case s.status == http.StatusBadRequest, s.status == http.StatusUnprocessableEntity, s.status == http.StatusNotImplemented:
+		return true
+	}
+	return s.mentions(encodings)
+}
+
 func (s said) isFiltered() bool {
 	return s.status == http.StatusBadRequest && (s.code == "content_filter" || s.code == "content_policy_violation")
 }

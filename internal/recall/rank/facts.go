@@ -446,11 +446,11 @@ func (x *FactIndex) Search(q FactQuery) []FactHit {
 func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
-	x.admit(q, s)
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	compared := x.compareVectors(q, s)
 	defer compared.finish() // nobody may read the index any more, even after a panic
-	x.addLexical(q, s)      // beside the other processors
+	x.admit(q, s)           // this and the next beside the other processors
+	x.addLexical(q, s)
 	if dense {
 		compared.finish()
 		near := x.nearest(q, s)
@@ -556,6 +556,9 @@ func (x *FactIndex) isBefore(a, b int32) bool {
 // unasked returns the facts that are hits without having been found, the best first: those of the core and after them
 // wishes, and those that fill.
 func (x *FactIndex) unasked(q *FactQuery, s *factScratch) (core, fill []int32) {
+	if q.Core == 0 && q.Wishes == 0 && q.Fill == 0 {
+		return nil, nil
+	}
 	wishes := make([]int32, 0, q.Wishes+1)
 	core, fill = make([]int32, 0, q.Core+q.Wishes+1), make([]int32, 0, q.Fill+1)
 	var left []int32 // of the core
@@ -819,21 +822,19 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 func (x *FactIndex) nearest(q FactQuery, s *factScratch) []scoredFact {
 	x.addSimilar(q.Similar, s.cosines)
 	least := x.leastNear(s)
+	most := x.vectors.mostSlack(&s.query)
 	a := x.newRetriever()
 	rest := s.rest[:0]
 	for n, c := range s.cosines[:len(x.facts)] {
-		if !s.admitted[n] {
+		if float64(c)+most < least || !s.admitted[n] {
 			continue
 		}
-		slack := x.slack(int32(n), s)
-		if float64(c)+slack < least {
-			continue
-		}
-		if float64(c)-slack < least {
+		switch slack := x.slack(int32(n), s); {
+		case float64(c)-slack >= least:
+			a.offerCosine(int32(n), s)
+		case float64(c)+slack >= least:
 			rest = append(rest, int32(n))
-			continue
 		}
-		a.offerCosine(int32(n), s)
 	}
 	// Those that surely reach least are as many as are kept, or nearly: what they have leaves few of the others.
 	for _, n := range rest {
@@ -852,20 +853,27 @@ func (a *factRetriever) offerCosine(n int32, s *factScratch) {
 	}
 }
 
-// leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do.
+// leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do. It
+// rises while they are counted, so that most facts need one look.
 func (x *FactIndex) leastNear(s *factScratch) float64 {
 	var counts [cosineSteps]int
+	least, reached := 0, 0 // a step, and how many facts reach it
+	atLeast := float32(0)
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c > 0 && s.admitted[n] {
-			counts[min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)]++
+		if c <= 0 || c < atLeast || !s.admitted[n] {
+			continue
 		}
-	}
-	for step, found := cosineSteps-1, 0; step > 0; step-- {
-		if found += counts[step]; found >= factCandidates {
-			return float64(step) / cosineSteps
+		step := min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)
+		if step < least {
+			continue
 		}
+		counts[step]++
+		for reached++; reached-counts[least] >= factCandidates; least++ {
+			reached -= counts[least]
+		}
+		atLeast = float32(least) / cosineSteps
 	}
-	return 0
+	return float64(least) / cosineSteps
 }
 
 // cosineSteps is into how many steps cosines are divided to find the nearest.

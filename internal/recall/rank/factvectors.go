@@ -15,6 +15,7 @@ type factVectors struct {
 	whole  []float32 // where the vectors have few numbers: the rows
 	steps  []float32 // by row
 	lows   []float32 // by row: the length of what the low halves add to the vector
+	low    float32   // the longest of them, since the index has vectors
 	owners []int32   // by row: the number of its fact; none for a free row
 	free   []int32   // rows
 }
@@ -77,6 +78,7 @@ func (t *factVectors) set(row int32, v []float32) {
 		squares += rest * rest
 	}
 	t.steps[row], t.lows[row] = float32(step), float32(step*math.Sqrt(squares)/lowSteps)
+	t.low = max(t.low, t.lows[row])
 }
 
 func (t *factVectors) wholeRow(no int32) []float32 { return t.whole[int(no)*t.dim : (int(no)+1)*t.dim] }
@@ -113,6 +115,14 @@ func (t *factVectors) slack(q *steppedQuery, row int32) float64 {
 		return 0
 	}
 	return float64(t.lows[row])*float64(q.step/q.unit) + cosineSlack
+}
+
+// mostSlack is at least the slack of every row.
+func (t *factVectors) mostSlack(q *steppedQuery) float64 {
+	if q.unit == 0 || t.areWhole() {
+		return 0
+	}
+	return float64(t.low)*float64(q.step/q.unit) + cosineSlack
 }
 
 // cosineSlack is far more than single precision takes from a product of vectors of length 1.

@@ -116,6 +116,11 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 		ask := FactQuery{Vector: query, Categories: []memory.Category{1}}
 		x.admit(ask, s)
 		x.compareVectors(ask, s).finish()
+		for _, row := range x.rows {
+			if row != none && x.vectors.slack(&s.query, row) > x.vectors.mostSlack(&s.query) {
+				t.Fatalf("seed %d: row %d has more slack than any", seed, row)
+			}
+		}
 		got := x.nearest(ask, s)
 		if len(got) != len(want) {
 			t.Fatalf("seed %d: %d facts, want %d", seed, len(got), len(want))

@@ -249,7 +249,9 @@ func (w *sweeping) remade(e storedErasure) error {
 	var at found
 	ok, err := w.c.first(`SELECT s.uid, s.sid, u.scope_key, `+sessionHashKey+`, s.session_key FROM sessions s JOIN users u ON u.uid = s.uid
 		WHERE s.sid = ?`, func(r row) error {
-		at = found{r.int(0), r.int(1), memory.ScopeKey(r.text(2)), memory.HashKey(r.text(3)), memory.SessionKey(r.text(4))}
+		at = found{
+			uid: r.int(0), sid: r.int(1), scope: memory.ScopeKey(r.text(2)), hashKey: memory.HashKey(r.text(3)), key: memory.SessionKey(r.text(4)),
+		}
 		return nil
 	}, e.sid)
 	if err != nil || !ok { // gone as a whole

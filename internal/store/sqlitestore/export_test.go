@@ -32,6 +32,40 @@ func (s *Store) ReadLong(ctx context.Context, do func(*Conn) error) error {
 // LongReads is how many reads that may take long run at once.
 func (s *Store) LongReads() int { return cap(s.long) }
 
+// ForgetRows has the next reads find nothing in memory.
+func (s *Store) ForgetRows() {
+	s.messages.held.InvalidateAll()
+	s.nodes.held.InvalidateAll()
+}
+
+// HeldRows is a cache that holds rows.
+type HeldRows struct {
+	weight func() int64
+	Close  func()
+}
+
+// Bytes is what the cache counts.
+func (h HeldRows) Bytes() int64 { return h.weight() }
+
+// HoldNodes is a cache that holds the nodes, under their places in the list.
+func HoldNodes(nodes []memory.SummaryNode) HeldRows {
+	return holdRows(nodes, func(n memory.SummaryNode) *heldRow[memory.SummaryNode] { return heldNode(1, n) })
+}
+
+// HoldMessages is the same for messages whose rows take so many bytes.
+func HoldMessages(messages []memory.Message, bytes int64) HeldRows {
+	return holdRows(messages, func(m memory.Message) *heldRow[storedMessage] { return heldMessage(1, bytes, m) })
+}
+
+func holdRows[X, T any](all []X, held func(X) *heldRow[T]) HeldRows {
+	c := newRowCache[T](1 << 30)
+	for i, x := range all {
+		c.keep(int64(i), held(x))
+	}
+	c.held.CleanUp()
+	return HeldRows{func() int64 { return int64(c.held.WeightedSize()) }, c.close}
+}
+
 // BeginMoving is the beginning of a checkpoint beside the writer, which ends when end is called.
 func (s *Store) BeginMoving() (end func()) {
 	s.writer.moving.Lock()

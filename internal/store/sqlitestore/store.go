@@ -63,7 +63,8 @@ type core struct {
 	readers     chan *conn    // idle ones; nil in place of one that must be dialled again
 	long        chan struct{} // holds one for each long read that runs
 	purgePasses purgePasses
-	messages    messageCache
+	messages    rowCache[storedMessage]
+	nodes       rowCache[memory.SummaryNode]
 	closed      chan struct{}
 }
 
@@ -138,7 +139,8 @@ func start(path string, lock *fileLock, anchor *conn, o Options) *Store {
 		path: path, keys: o.Keys, closed: make(chan struct{}),
 		readers: make(chan *conn, o.Readers), long: make(chan struct{}, max(o.Readers/2, 1)),
 		purgePasses: purgePasses{running: make(chan struct{}, 1)},
-		messages:    newMessageCache(),
+		messages:    newRowCache[storedMessage](messageCacheBytes),
+		nodes:       newRowCache[memory.SummaryNode](nodeCacheBytes),
 		writer:      newWriter(path, o.Log),
 	}
 	s := &Store{
@@ -169,6 +171,7 @@ func (s *Store) Close() error {
 		s.writer.stop()
 		_ = s.workers.Wait() // its members return no error
 		s.messages.close()
+		s.nodes.close()
 		var errs []error
 		for range cap(s.readers) {
 			if c := <-s.readers; c != nil {

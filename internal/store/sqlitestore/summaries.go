@@ -15,6 +15,8 @@ const nodeColumns = `n.id, n.kind, s.session_key, s.session_id, n.level, n.from_
 	n.period_end, n.generation, n.cumulative, n.previous, n.children, n.text, n.appended, n.o200k, n.cl100k, n.language,
 	n.model, n.from_time, n.to_time, n.create_time, n.passed, n.rebuild`
 
+const nodeColumnCount = 25
+
 // nodeSelect leaves out nodes of sessions that were erased.
 const nodeSelect = `SELECT ` + nodeColumns + ` FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
 	WHERE (n.sid IS NULL OR s.sid IS NOT NULL)`
@@ -83,7 +85,11 @@ func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, thro
 		if err != nil {
 			return err
 		}
-		nodes, err = readTopNodes(c, at.sid, through)
+		keys, err := topNodes(c, at.sid, through)
+		if err != nil {
+			return err
+		}
+		nodes, err = readNodes(c, s.nodes, at.version, keys)
 		return err
 	})
 	if err != nil {
@@ -92,25 +98,75 @@ func (s *summaryStore) TopNodes(ctx context.Context, ref memory.SessionRef, thro
 	return nodes, nil
 }
 
-// topNodes reads nodes from the first message that they cover on. Nodes nest, so that of those that begin at the same
+// topNodesFrom finds nodes from the first message that they cover on. Nodes nest, so that of those that begin at the same
 // message the first one covers the others.
-const topNodes = nodeSelect + ` AND n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
+const topNodesFrom = `SELECT n.key, iif(n.cumulative, 1, n.from_no), n.to_no FROM nodes n
+	WHERE n.sid = ? AND iif(n.cumulative, 1, n.from_no) BETWEEN ? AND ? AND n.to_no <= ?
 	ORDER BY iif(n.cumulative, 1, n.from_no), n.to_no DESC, n.level DESC, n.generation DESC`
 
-// readTopNodes reads nodes that follow one another, and skips what lies below a node.
-func readTopNodes(c *conn, sid, through int64) (nodes []memory.SummaryNode, err error) {
+// topNodes finds the nodes of a session that follow one another, and skips what lies below a node.
+func topNodes(c *conn, sid, through int64) (keys []int64, err error) {
 	for from, more := int64(1), true; more && err == nil; {
 		more = false
-		err = c.query(topNodes, func(r row) error {
-			n, err := scanNode(r)
-			if err == nil && n.First() < from {
+		err = c.query(topNodesFrom, func(r row) error {
+			if r.int(1) < from {
 				return errStop
 			}
-			nodes, from, more = append(nodes, n), n.Range.To+1, true
-			return err
+			keys, from, more = append(keys, r.int(0)), r.int(2)+1, true
+			return nil
 		}, sid, from, through, through)
 	}
-	return nodes, err
+	return keys, err
+}
+
+// readNodes reads the nodes with the keys, in their order: the rows of those only that are not held as they are at the version, which was
+// read with the keys.
+func readNodes(c *conn, held rowCache[memory.SummaryNode], version int64, keys []int64) ([]memory.SummaryNode, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	nodes := make([]memory.SummaryNode, len(keys))
+	var unknown []int
+	for i, key := range keys {
+		if h := held.at(key, version); h != nil {
+			nodes[i] = h.row
+		} else {
+			unknown = append(unknown, i)
+		}
+	}
+	if err := readNodeRows(c, keys, unknown, nodes); err != nil {
+		return nil, err
+	}
+	for _, i := range unknown {
+		held.keep(keys[i], heldNode(version, nodes[i]))
+	}
+	return nodes, nil
+}
+
+// readNodeRows reads those of the nodes with the keys that are wanted.
+func readNodeRows(c *conn, keys []int64, wanted []int, nodes []memory.SummaryNode) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	rows := make([]int64, len(wanted))
+	for i, at := range wanted {
+		rows[i] = keys[at]
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode keys of summaries: %w", err)
+	}
+	read := 0
+	err = c.query(`SELECT `+nodeColumns+`, json_each.rowid FROM json_each(?) CROSS JOIN nodes n ON n.key = json_each.value
+		LEFT JOIN sessions s ON s.sid = n.sid ORDER BY json_each.rowid`, func(r row) (err error) {
+		nodes[wanted[r.int(nodeColumnCount)]], err = scanNode(r)
+		read++
+		return err
+	}, string(encoded))
+	if err == nil && read < len(wanted) {
+		err = fmt.Errorf("%d of %d summaries are not where their keys are", len(wanted)-read, len(wanted))
+	}
+	return err
 }
 
 // Nodes implements store.Summaries.
@@ -128,7 +184,11 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 		if err != nil {
 			return err
 		}
-		nodes, err = readNodes(c, at.uid, string(wanted))
+		keys, err := nodesByID(c, at.uid, string(wanted))
+		if err != nil {
+			return err
+		}
+		nodes, err = readNodes(c, s.nodes, at.version, keys)
 		return err
 	})
 	if err != nil {
@@ -137,16 +197,15 @@ func (s *summaryStore) Nodes(ctx context.Context, user memory.UserRef, ids []str
 	return nodes, nil
 }
 
-// readNodes reads the nodes of a JSON array of ids.
-func readNodes(c *conn, uid int64, ids string) (nodes []memory.SummaryNode, err error) {
-	err = c.query(`SELECT `+nodeColumns+` FROM json_each(?) CROSS JOIN nodes n ON n.uid = ? AND n.id = json_each.value
+// nodesByID finds the nodes of a JSON array of ids.
+func nodesByID(c *conn, uid int64, ids string) (keys []int64, err error) {
+	err = c.query(`SELECT n.key FROM json_each(?) CROSS JOIN nodes n ON n.uid = ? AND n.id = json_each.value
 		LEFT JOIN sessions s ON s.sid = n.sid
 		WHERE n.sid IS NULL OR s.sid IS NOT NULL ORDER BY json_each.rowid`, func(r row) error {
-		n, err := scanNode(r)
-		nodes = append(nodes, n)
-		return err
+		keys = append(keys, r.int(0))
+		return nil
 	}, ids, uid)
-	return nodes, err
+	return keys, err
 }
 
 // RecentSessions implements store.Summaries.
@@ -160,7 +219,7 @@ func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) 
 		if err != nil {
 			return err
 		}
-		recent, err = readRecent(c, at.uid, q)
+		recent, err = s.readRecent(c, at, q)
 		return err
 	})
 	if err != nil {
@@ -169,19 +228,28 @@ func (s *summaryStore) RecentSessions(ctx context.Context, q store.RecentQuery) 
 	return recent, nil
 }
 
-func readRecent(c *conn, uid int64, q store.RecentQuery) (recent []store.SessionSummary, err error) {
+func (s *summaryStore) readRecent(c *conn, at found, q store.RecentQuery) (recent []store.SessionSummary, err error) {
 	var sids []int64
-	w := recentWhere(uid, q)
+	w := recentWhere(at.uid, q)
 	err = c.query(`SELECT sid, session_id, title, covered_time, last_seq FROM sessions`+w.where()+
 		` ORDER BY covered_time DESC, session_id LIMIT ?+0`, func(r row) error {
 		sids = append(sids, r.int(0))
 		recent = append(recent, store.SessionSummary{SessionID: r.text(1), Title: r.text(2), LastTime: r.time(3), LastSeq: r.int(4)})
 		return nil
 	}, append(w.args, q.Limit)...)
-	for i := 0; i < len(sids) && err == nil; i++ {
-		recent[i].Nodes, err = readTopNodes(c, sids[i], recent[i].LastSeq)
+	if err != nil {
+		return nil, err
 	}
-	return recent, err
+	for i := range recent {
+		keys, err := topNodes(c, sids[i], recent[i].LastSeq)
+		if err != nil {
+			return nil, err
+		}
+		if recent[i].Nodes, err = readNodes(c, s.nodes, at.version, keys); err != nil {
+			return nil, err
+		}
+	}
+	return recent, nil
 }
 
 func recentWhere(uid int64, q store.RecentQuery) (w clauses) {
@@ -254,7 +322,11 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 		if err != nil {
 			return err
 		}
-		periods, err = readPeriods(c, at.uid, q)
+		keys, err := findPeriods(c, at.uid, q)
+		if err != nil {
+			return err
+		}
+		periods, err = readNodes(c, s.nodes, at.version, keys)
 		return err
 	})
 	if err != nil {
@@ -263,26 +335,28 @@ func (s *summaryStore) Periods(ctx context.Context, q store.PeriodQuery) ([]memo
 	return periods, nil
 }
 
-// readPeriods walks the periods by name, which is their order in time. When a user's timezone changes, so does the
+// findPeriods walks the periods by name, which is their order in time. When a user's timezone changes, so does the
 // start of a later generation: the bounds are those of the generation that counts.
-func readPeriods(c *conn, uid int64, q store.PeriodQuery) (periods []memory.SummaryNode, err error) {
+func findPeriods(c *conn, uid int64, q store.PeriodQuery) (keys []int64, err error) {
 	var last string
-	err = c.query(nodeSelect+` AND n.uid = ? AND n.kind = ?+0 AND n.kind > 1 ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
-		if r.text(7) == last {
+	err = c.query(`SELECT n.key, n.period, n.period_start FROM nodes n LEFT JOIN sessions s ON s.sid = n.sid
+		WHERE (n.sid IS NULL OR s.sid IS NOT NULL) AND n.uid = ? AND n.kind = ?+0 AND n.kind > 1
+		ORDER BY n.period DESC, n.generation DESC`, func(r row) error {
+		name, start := r.text(1), r.time(2)
+		if name == last {
 			return nil
 		}
-		n, err := scanNode(r)
-		last = n.Period.Name
-		if err != nil || n.Period.Start.Before(q.From) || (!q.Before.IsZero() && !n.Period.Start.Before(q.Before)) {
-			return err
+		last = name
+		if start.Before(q.From) || (!q.Before.IsZero() && !start.Before(q.Before)) {
+			return nil
 		}
-		periods = append(periods, n)
-		if len(periods) >= q.Limit {
+		keys = append(keys, r.int(0))
+		if len(keys) >= q.Limit {
 			return errStop
 		}
 		return nil
 	}, uid, int(q.Kind))
-	return periods, err
+	return keys, err
 }
 
 // PutNode implements store.Summaries.

@@ -119,6 +119,7 @@ func mustPut(t *testing.T, s store.Summaries, w store.NodeWrite) {
 	if err := s.PutNode(t.Context(), w); err != nil {
 		t.Fatalf("PutNode: %v", err)
 	}
+	nodes(t, s, w.User, w.Node.ID) // a driver may hold what it read: what changes it later must be seen all the same
 }
 
 // leaf stores a leaf that changes have been made to.

@@ -57,6 +57,7 @@ func TestFindReadsWhatWordsNameOnAWednesday(t *testing.T) {
 	now := at(t, wednesday, "UTC")
 	for language, rows := range map[string][]named{
 		"English": englishRows, "Korean": koreanRows, "Japanese": japaneseRows, "Chinese": chineseRows, "Spanish": spanishRows,
+		"German": germanRows,
 	} {
 		for _, row := range rows {
 			t.Run(language+": "+row.words, func(t *testing.T) {
@@ -320,6 +321,28 @@ var chineseRows = []named{
 	{"夏天", "~2026-06-01", "2026-09-01"},
 }
 
+var germanRows = []named{
+	{"gestern", "2026-11-17", "2026-11-18"},
+	{"vorgestern", "2026-11-16", "2026-11-17"},
+	{"heute", "2026-11-18", "2026-11-19"},
+	{"morgen", "2026-11-19", "2026-11-20"},
+	{"gestern Abend", "2026-11-17 17:00", "2026-11-18"},
+	{"vor zwei Wochen", "2026-11-02", "2026-11-09"},
+	{"vor 3 Tagen", "2026-11-15", "2026-11-16"},
+	{"in zwei Tagen", "2026-11-20", "2026-11-21"},
+	{"letzte Woche", "2026-11-09", "2026-11-16"},
+	{"letzten Montag", "2026-11-16", "2026-11-17"},
+	{"nächste Woche", "2026-11-23", "2026-11-30"},
+	{"am letzten Wochenende", "2026-11-14", "2026-11-16"},
+	{"letzten Monat", "2026-10-01", "2026-11-01"},
+	{"letztes Jahr", "2025-01-01", "2026-01-01"},
+	{"am 8. März 2023", "2023-03-08", "2023-03-09"},
+	{"im Mai 2023", "2023-05-01", "2023-06-01"},
+	{"letzten Sommer", "2026-06-01", "2026-09-01"},
+	{"seit 2019", "2019-01-01", "2020-01-01"},
+	{"Silvester 2024", "2024-12-31", "2025-01-01"},
+}
+
 var spanishRows = []named{
 	{"el finde pasado", "2026-11-14", "2026-11-16"},
 	{"hace quince días", "2026-11-03", "2026-11-04"},
@@ -441,6 +464,7 @@ func TestFindLeavesWhatNamesNoTime(t *testing.T) {
 		"오늘날", "내일배움카드", "그제야", "다음에 봐", "13월", "삼성", "3개월", "금주하고 있어", "전달을 부탁해", "화요일마다", "3일 전화",
 		"目前天气", "日本周辺", "日本年金", "以前天天", "每周二", "毎週火曜日", "一周一次", "发明天才", "未来年", "きょうだい", "べんきょう", "十三月", "三个月",
 		"por la mañana", "cada mañana", "mi mayo", "Julio vino", "en 2000 personas", "los lunes", "señor",
+		"guten Morgen", "jeden Montag", "jeden Morgen", "der Mai", "am Montagmorgenkaffee", "the Morgenstern poems",
 	} {
 		t.Run(words, func(t *testing.T) {
 			for _, m := range Find(words, now) {
@@ -577,7 +601,7 @@ func TestATimeIsFoundInALongTextAsAlone(t *testing.T) {
 		"English": "We walked the dog and then had tea with them. ", "Korean": "개를 데리고 걸은 뒤에 차를 마셨어. ", "Japanese": "犬の散歩をしてからお茶を飲みました。",
 		"Chinese": "我们带着狗散步然后喝茶了。", "Spanish": "Paseamos con el perro y luego tomamos un té. ",
 	} {
-		rows := map[string][]named{"English": englishRows, "Korean": koreanRows, "Japanese": japaneseRows, "Chinese": chineseRows, "Spanish": spanishRows}[language]
+		rows := map[string][]named{"English": englishRows, "Korean": koreanRows, "Japanese": japaneseRows, "Chinese": chineseRows, "Spanish": spanishRows, "German": germanRows}[language]
 		t.Run(language, func(t *testing.T) {
 			long := strings.Repeat(filler, 20)
 			for _, row := range rows {
@@ -677,7 +701,7 @@ func FuzzFind(f *testing.F) {
 	for _, p := range phrases {
 		f.Add(p)
 	}
-	for _, rows := range [][]named{englishRows, koreanRows, japaneseRows, chineseRows, spanishRows} {
+	for _, rows := range [][]named{englishRows, koreanRows, japaneseRows, chineseRows, spanishRows, germanRows} {
 		f.Add(rows[0].words + " " + rows[len(rows)-1].words)
 	}
 	now := time.Date(2026, 11, 18, 15, 30, 0, 0, time.UTC)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stratamem import messages, v1
+from stratamem._requests import made
 
 # What the agent's own messages say is not recalled. Only their words count for that, and the latest matter most.
 _BESIDE_MESSAGES = 50
@@ -22,8 +23,10 @@ def request(user_id: str, session_id: str, query: str, beside: Iterable[Any], su
     pending = _words(messages.read_all(beside))
     off = [v1.SECTION_KIND_RECENT] if summary else [v1.SECTION_KIND_RECENT, v1.SECTION_KIND_SUMMARY]
     overrides = v1.ContextOverrides(sections=[v1.SectionSwitch(section=s, enabled=False) for s in off])
-    overrides.MergeFrom(fields.pop("overrides", v1.ContextOverrides()))
-    return v1.BuildContextRequest(
+    given = fields.pop("overrides", None) or {}
+    overrides.MergeFrom(made(v1.ContextOverrides, **given) if isinstance(given, Mapping) else given)
+    return made(
+        v1.BuildContextRequest,
         user_id=user_id,
         session_id=session_id,
         query=cut(query, _QUERY_BYTES),

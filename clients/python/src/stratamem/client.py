@@ -12,6 +12,7 @@ from google.protobuf import struct_pb2
 
 from stratamem import _channel, _memory, messages, v1
 from stratamem._channel import DEFAULT_TIMEOUT
+from stratamem._requests import made
 from stratamem.errors import NotFound
 from stratamem.retry import Retry
 from stratamem.v1 import (
@@ -38,7 +39,7 @@ __all__ = ["AsyncClient", "Client", "document_value"]
 
 
 def _record(user_id: str, session_id: str, said: Iterable[Any], state_patch: Mapping[str, Any] | None, **fields: Any) -> v1.RecordRequest:
-    request = v1.RecordRequest(user_id=user_id, session_id=session_id, messages=messages.read_all(said), **fields)
+    request = made(v1.RecordRequest, user_id=user_id, session_id=session_id, messages=messages.read_all(said), **fields)
     if state_patch:
         patch = struct_pb2.Struct()
         patch.update(dict(state_patch))
@@ -47,14 +48,14 @@ def _record(user_id: str, session_id: str, said: Iterable[Any], state_patch: Map
 
 
 def _build(user_id: str, session_id: str, query: str, pending: Iterable[Any], **fields: Any) -> v1.BuildContextRequest:
-    return v1.BuildContextRequest(user_id=user_id, session_id=session_id, query=query, pending=messages.read_all(pending), **fields)
+    return made(v1.BuildContextRequest, user_id=user_id, session_id=session_id, query=query, pending=messages.read_all(pending), **fields)
 
 
 def _put(
     user_id: str, namespace: Iterable[str], key: str, value: Mapping[str, Any], ttl: float | None, **fields: Any
 ) -> v1.PutDocumentRequest:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    document = v1.Document(user_id=user_id, namespace=_labels(namespace), key=key, value_json=text, **fields)
+    document = made(v1.Document, user_id=user_id, namespace=_labels(namespace), key=key, value_json=text, **fields)
     if ttl is not None:
         document.ttl.FromNanoseconds(int(ttl * 1e9))
     return v1.PutDocumentRequest(document=document)
@@ -63,7 +64,9 @@ def _put(
 def _find(
     user_id: str, query: str, namespace_prefix: Iterable[str], where: Mapping[str, Any] | None, **fields: Any
 ) -> v1.SearchDocumentsRequest:
-    request = v1.SearchDocumentsRequest(user_id=user_id, query=query, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
+    request = made(
+        v1.SearchDocumentsRequest, user_id=user_id, query=query, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields
+    )
     if where:
         request.filter.update(dict(where))
     return request
@@ -186,20 +189,20 @@ class Client:
     def messages(self, user_id: str, session_id: str, **fields: Any) -> Iterator[v1.Message]:
         """The session's messages in order, page by page as they are read; messages.text_of has the words of each, which stand in
         its parts as a rule. fields are those of ListMessagesRequest."""
-        request = v1.ListMessagesRequest(user_id=user_id, session_id=session_id, **fields)
+        request = made(v1.ListMessagesRequest, user_id=user_id, session_id=session_id, **fields)
         return self.pages(self.memory.ListMessages, request, "messages")
 
     def sessions(self, user_id: str, **fields: Any) -> Iterator[v1.Session]:
         """The user's sessions, the one spoken in last first."""
-        return self.pages(self.memory.ListSessions, v1.ListSessionsRequest(user_id=user_id, **fields), "sessions")
+        return self.pages(self.memory.ListSessions, made(v1.ListSessionsRequest, user_id=user_id, **fields), "sessions")
 
     def search(self, user_id: str, query: str, **fields: Any) -> Iterator[v1.MessageHit]:
         """The user's messages that answer the query, best first; fields are those of SearchMessagesRequest."""
-        return self.pages(self.memory.SearchMessages, v1.SearchMessagesRequest(user_id=user_id, query=query, **fields), "hits")
+        return self.pages(self.memory.SearchMessages, made(v1.SearchMessagesRequest, user_id=user_id, query=query, **fields), "hits")
 
     def known_facts(self, user_id: str, **fields: Any) -> Iterator[v1.Fact]:
         """What is known about the user; fields are those of ListFactsRequest."""
-        return self.pages(self.facts.ListFacts, v1.ListFactsRequest(user_id=user_id, **fields), "facts")
+        return self.pages(self.facts.ListFacts, made(v1.ListFactsRequest, user_id=user_id, **fields), "facts")
 
     def put_document(
         self,
@@ -217,7 +220,7 @@ class Client:
 
     def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
         """The document, None where there is none; document_value has what it holds."""
-        request = v1.GetDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
+        request = made(v1.GetDocumentRequest, user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
         try:
             return self.documents.GetDocument(request).document
         except NotFound:
@@ -238,7 +241,7 @@ class Client:
 
     def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> Iterator[v1.Document]:
         """All documents, by namespace and key; fields are those of ListDocumentsRequest."""
-        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
+        request = made(v1.ListDocumentsRequest, user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
         return self.pages(self.documents.ListDocuments, request, "documents")
 
     def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:
@@ -347,20 +350,20 @@ class AsyncClient:
 
     def messages(self, user_id: str, session_id: str, **fields: Any) -> AsyncIterator[v1.Message]:
         """As Client.messages."""
-        request = v1.ListMessagesRequest(user_id=user_id, session_id=session_id, **fields)
+        request = made(v1.ListMessagesRequest, user_id=user_id, session_id=session_id, **fields)
         return self.pages(self.memory.ListMessages, request, "messages")
 
     def sessions(self, user_id: str, **fields: Any) -> AsyncIterator[v1.Session]:
         """As Client.sessions."""
-        return self.pages(self.memory.ListSessions, v1.ListSessionsRequest(user_id=user_id, **fields), "sessions")
+        return self.pages(self.memory.ListSessions, made(v1.ListSessionsRequest, user_id=user_id, **fields), "sessions")
 
     def search(self, user_id: str, query: str, **fields: Any) -> AsyncIterator[v1.MessageHit]:
         """As Client.search."""
-        return self.pages(self.memory.SearchMessages, v1.SearchMessagesRequest(user_id=user_id, query=query, **fields), "hits")
+        return self.pages(self.memory.SearchMessages, made(v1.SearchMessagesRequest, user_id=user_id, query=query, **fields), "hits")
 
     def known_facts(self, user_id: str, **fields: Any) -> AsyncIterator[v1.Fact]:
         """As Client.known_facts."""
-        return self.pages(self.facts.ListFacts, v1.ListFactsRequest(user_id=user_id, **fields), "facts")
+        return self.pages(self.facts.ListFacts, made(v1.ListFactsRequest, user_id=user_id, **fields), "facts")
 
     async def put_document(
         self,
@@ -377,7 +380,7 @@ class AsyncClient:
 
     async def document(self, user_id: str, namespace: Iterable[str], key: str, **fields: Any) -> v1.Document | None:
         """As Client.document."""
-        request = v1.GetDocumentRequest(user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
+        request = made(v1.GetDocumentRequest, user_id=user_id, namespace=_labels(namespace), key=key, as_json=True, **fields)
         try:
             return (await self.documents.GetDocument(request)).document
         except NotFound:
@@ -397,7 +400,7 @@ class AsyncClient:
 
     def list_documents(self, user_id: str, namespace_prefix: Iterable[str] = (), **fields: Any) -> AsyncIterator[v1.Document]:
         """As Client.list_documents."""
-        request = v1.ListDocumentsRequest(user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
+        request = made(v1.ListDocumentsRequest, user_id=user_id, namespace_prefix=_labels(namespace_prefix), as_json=True, **fields)
         return self.pages(self.documents.ListDocuments, request, "documents")
 
     async def delete_document(self, user_id: str, namespace: Iterable[str], key: str) -> bool:

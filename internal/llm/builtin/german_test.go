@@ -1,0 +1,61 @@
+package builtin_test
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// germanRows are what is said in German, with what holds in the end: see the file.
+//
+//go:embed testdata/german.txt
+var germanRows string
+
+func TestWhatIsSaidInGermanIsLearntInGerman(t *testing.T) {
+	facts, nothing := 0, 0
+	for row := range strings.Lines(germanRows) {
+		row = strings.TrimSpace(row)
+		if row == "" || strings.HasPrefix(row, "#") {
+			continue
+		}
+		dialogue, want, ok := strings.Cut(row, "\t")
+		if !ok {
+			t.Fatalf("no tab in %q", row)
+		}
+		if want == "-" {
+			want = ""
+			nothing++
+		} else {
+			facts++
+		}
+		t.Run(dialogue, func(t *testing.T) {
+			if got := strings.Join(remembered(t, chat(strings.Split(dialogue, " / "))), "|"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	t.Logf("%d rows with facts, %d without", facts, nothing)
+	if facts < 140 || nothing < 140 {
+		t.Errorf("%d rows with facts and %d without, want at least 140 and 140", facts, nothing)
+	}
+}
+
+// Words that both languages have are read as those of the language around them.
+func TestEnglishWithWordsThatGermanHasTooIsReadAsEnglish(t *testing.T) {
+	for said, want := range map[string][]string{
+		"I live in Berlin and my name is Hans.": {"Lives in Berlin.", "Name is Hans."},
+		"I work at Siemens in Köln.":            {"Works at Siemens in Köln."},
+		"Im allergic to nuts.":                  {"Is allergic to nuts."},
+		"My favorite movie is Die Hard.":        {"Favorite movie is Die Hard."},
+		"Ich wohne in Köln. I work at Siemens.": {"Wohnt in Köln.", "Works at Siemens."},
+	} {
+		t.Run(said, func(t *testing.T) {
+			got := textsLearntOf(t, said)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
