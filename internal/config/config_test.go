@@ -463,6 +463,18 @@ func TestWindowIsFoundByTheLongestName(t *testing.T) {
 	}
 }
 
+func TestTheBuiltInWindowsStandInAFileOfSettings(t *testing.T) {
+	l := load(t, Sources{File: "windows.yaml", ReadFile: os.ReadFile})
+	for name, want := range l.Windows {
+		if got, ok := Default().Window(name); !ok || got != want {
+			t.Errorf("%s: %+v is built in, %+v stands in the file", name, got, want)
+		}
+	}
+	if len(l.Windows) == 0 {
+		t.Error("the file has no windows")
+	}
+}
+
 func TestTheFilesWindowsWinOverBuiltInOnes(t *testing.T) {
 	c := Default()
 	c.Windows["gpt-4o"] = Window{Tokens: 5, Counter: "chars_4"}

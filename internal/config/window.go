@@ -1,6 +1,11 @@
 package config
 
-import "strings"
+import (
+	_ "embed" // for the built-in windows
+	"errors"
+	"strings"
+	"sync"
+)
 
 // Window is how much a model can take, and how its tokens are counted.
 type Window struct {
@@ -55,131 +60,15 @@ func longestPrefix[V any](known map[string]V, model string) (V, bool) {
 	return known[best], found
 }
 
-// builtinWindows are the windows that the models' own pages state; where one is not to be had, the most input tokens that
-// LiteLLM 1.109.1 lists (model_prices_and_context_window). Of a family whose members differ, its name alone stands for
-// the smallest. Where a server of one's own may run a model with less than it can take (Ollama takes 4,096 tokens by default
-// on small machines, https://docs.ollama.com/context-length), the window has to be set in the file. Only OpenAI publishes its
-// vocabularies; the tokens of others are estimated. Documents are taken by the models that LiteLLM lists with PDF input and
-// that take them in the form that is rendered.
-func builtinWindows() map[string]Window {
-	const o200k, cl100k, estimate = "o200k_base", "cl100k_base", "estimate"
-	const reads = true // PDF documents
-	return map[string]Window{
-		// https://developers.openai.com/api/docs/models/ and the model's name; the previews are snapshots of gpt-4-turbo. For
-		// gpt-3.5-turbo see also https://github.com/openai/openai-cookbook/pull/1178, for gpt-4-32k
-		// https://openai.com/index/gpt-4-research/.
-		"gpt-3.5-turbo":      {16_385, cl100k, false},
-		"gpt-4":              {8_192, cl100k, false},
-		"gpt-4-32k":          {32_768, cl100k, false},
-		"gpt-4-0125-preview": {128_000, cl100k, false},
-		"gpt-4-1106-preview": {128_000, cl100k, false},
-		"gpt-4-turbo":        {128_000, cl100k, false},
-		"gpt-4o":             {128_000, o200k, reads},
-		"chatgpt-4o":         {128_000, o200k, reads},
-		"gpt-4.1":            {1_047_576, o200k, reads},
-		"gpt-5":              {400_000, o200k, reads},
-		"gpt-5-chat":         {128_000, o200k, reads},
-		"gpt-5.1":            {400_000, o200k, reads},
-		"gpt-5.1-chat":       {128_000, o200k, reads},
-		"gpt-5.2":            {400_000, o200k, reads},
-		"gpt-5.2-chat":       {128_000, o200k, reads},
-		"gpt-5.3-chat":       {128_000, o200k, reads},
-		"gpt-5.4":            {1_050_000, o200k, reads},
-		"gpt-5.4-mini":       {272_000, o200k, reads},
-		"gpt-5.4-nano":       {272_000, o200k, reads},
-		"gpt-5.5":            {1_050_000, o200k, reads},
-		"gpt-5.6":            {922_000, o200k, reads},
-		"gpt-5.6-cyber":      {400_000, o200k, reads},
-		"gpt-oss":            {131_072, o200k, false},
-		"o1":                 {200_000, o200k, reads},
-		"o1-mini":            {128_000, o200k, false},
-		"o1-preview":         {128_000, o200k, false},
-		"o3":                 {200_000, o200k, reads},
-		"o3-mini":            {200_000, o200k, false},
-		"o4-mini":            {200_000, o200k, reads},
+//go:embed windows.yaml
+var windowsFile []byte
 
-		// Those up to claude-opus-4.5: 200K, https://support.claude.com/en/articles/8606395 (context windows of the API).
-		"claude-3":          {200_000, estimate, false},
-		"claude-3-5":        {200_000, estimate, reads},
-		"claude-3-7":        {200_000, estimate, reads},
-		"claude-3.5":        {200_000, estimate, reads},
-		"claude-3.7":        {200_000, estimate, reads},
-		"claude-haiku-4-5":  {200_000, estimate, reads},
-		"claude-haiku-4.5":  {200_000, estimate, reads},
-		"claude-opus-4":     {200_000, estimate, reads},
-		"claude-opus-4.1":   {200_000, estimate, reads},
-		"claude-opus-4.5":   {200_000, estimate, reads},
-		"claude-opus-4-6":   {1_000_000, estimate, reads},
-		"claude-opus-4-7":   {1_000_000, estimate, reads},
-		"claude-opus-4-8":   {1_000_000, estimate, reads},
-		"claude-opus-5":     {1_000_000, estimate, reads},
-		"claude-sonnet-4":   {200_000, estimate, reads},
-		"claude-sonnet-4.5": {200_000, estimate, reads},
-		"claude-sonnet-4-6": {1_000_000, estimate, reads},
-		"claude-sonnet-5":   {1_000_000, estimate, reads},
-
-		"gemini-1.5-flash": {1_048_576, estimate, false},
-		"gemini-1.5-pro":   {2_097_152, estimate, false},
-		"gemini-2.0-flash": {1_048_576, estimate, false},
-		"gemini-2.5-flash": {1_048_576, estimate, false},
-		"gemini-2.5-pro":   {1_048_576, estimate, false},
-		"gemini-3-flash":   {1_048_576, estimate, false},
-		"gemini-3.1-flash": {1_048_576, estimate, false},
-		"gemini-3.1-pro":   {1_048_576, estimate, false},
-		"gemini-3.5-flash": {1_048_576, estimate, false},
-		"gemma-3-27b":      {131_072, estimate, false},
-
-		// Meta's model cards, https://github.com/meta-llama/llama-models/tree/main/models: 8k for Llama 3, 128k from 3.1 on,
-		// which the weights' own settings give as 131,072.
-		"llama3":         {8_192, estimate, false},
-		"llama3.1":       {128_000, estimate, false},
-		"llama3.2":       {128_000, estimate, false},
-		"llama3.3":       {128_000, estimate, false},
-		"llama-3":        {8_192, estimate, false},
-		"llama-3.1":      {128_000, estimate, false},
-		"llama-3.2":      {128_000, estimate, false},
-		"llama-3.3":      {128_000, estimate, false},
-		"meta-llama-3":   {8_192, estimate, false},
-		"meta-llama-3.1": {128_000, estimate, false},
-
-		// 32,768 natively: the models' cards, such as https://huggingface.co/Qwen/Qwen3-235B-A22B. 131,072 need YaRN to be set up.
-		"qwen3":          {32_768, estimate, false},
-		"qwen3-max":      {258_048, estimate, false},
-		"qwen3-next":     {262_144, estimate, false},
-		"qwen3-coder":    {262_144, estimate, false},
-		"qwen3.5-plus":   {991_808, estimate, false},
-		"qwen-max":       {30_720, estimate, false},
-		"qwen-plus":      {129_024, estimate, false},
-		"deepseek-chat":  {131_072, estimate, false},
-		"deepseek-r1":    {65_536, estimate, false},
-		"deepseek-v3":    {65_536, estimate, false},
-		"deepseek-v3.2":  {163_840, estimate, false},
-		"deepseek-v4":    {1_000_000, estimate, false},
-		"deepseek-coder": {128_000, estimate, false},
-
-		"deepseek-reasoner": {131_072, estimate, false},
-
-		"codestral":    {128_000, estimate, false},
-		"ministral-3b": {131_072, estimate, false},
-		"ministral-8b": {131_072, estimate, false},
-		// Mistral 7B takes 32,768, https://openrouter.ai/mistralai/mistral-7b-instruct; the first mistral-small and
-		// mistral-medium 32K, https://aws.amazon.com/bedrock/mistral/. Newer ones whose name is not listed take more.
-		"mistral":               {32_000, estimate, false},
-		"mistral-large-2512":    {262_144, estimate, false},
-		"mistral-large-3":       {262_144, estimate, false},
-		"mistral-large-latest":  {262_144, estimate, false},
-		"mistral-medium-latest": {262_144, estimate, false},
-		"mistral-small-latest":  {262_144, estimate, false},
-		"open-mistral-nemo":     {128_000, estimate, false},
-
-		"grok-3":           {131_072, estimate, false},
-		"grok-4":           {256_000, estimate, false},
-		"grok-4-fast":      {2_000_000, estimate, false},
-		"grok-4-1-fast":    {2_000_000, estimate, false},
-		"grok-4.1-fast":    {2_000_000, estimate, false},
-		"grok-4.3":         {1_000_000, estimate, false},
-		"grok-4.5":         {500_000, estimate, false},
-		"grok-code-fast":   {256_000, estimate, false},
-		"grok-code-fast-1": {256_000, estimate, false},
+// builtinWindows are the windows of windows.yaml, which is a file of settings.
+var builtinWindows = sync.OnceValue(func() map[string]Window {
+	l := loader{Loaded: Loaded{File: "windows.yaml", origins: map[string]string{}}}
+	l.readFile(func(string) ([]byte, error) { return windowsFile, nil })
+	if len(l.faults) > 0 {
+		panic(errors.Join(l.faults...)) // the tests load the file
 	}
-}
+	return l.Windows
+})

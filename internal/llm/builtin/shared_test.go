@@ -54,3 +54,18 @@ func TestAMoveIsToAPlaceOrToATool(t *testing.T) {
 		})
 	}
 }
+
+// When somebody works is no calling: "trabajo de noche" leaves the one that is known.
+func TestWhenSomebodyWorksIsNoJobTitle(t *testing.T) {
+	got := remembered(t, chat([]string{"Trabajo de enfermero en el hospital.", "Trabajo de noche."}))
+	if !slices.Contains(got, "Trabaja de enfermero en el hospital.") {
+		t.Errorf("holds: %q", got)
+	}
+	for said, want := range map[string]string{"Trabajo de camarera.": "job_title", "Trabajo de lunes a viernes.": "", "Trabajo de noche los fines de semana.": ""} {
+		for _, f := range learntOf(t, said) {
+			if f.Attribute != want {
+				t.Errorf("%q: %+v, want %q", said, f, want)
+			}
+		}
+	}
+}
