@@ -31,15 +31,16 @@ func (p *pricer) newLine(head, text string, counted memory.TokenCounts) line {
 	if safe != text {
 		counted = memory.TokenCounts{}
 	}
-	written := prompttags.Indent(safe)
-	l := line{text: head + written + "\n"}
+	l := line{text: prompttags.Entry(head, safe, "\n")}
+	written := l.text[len(head) : len(l.text)-len("\n")]
 	l.price = space{p.meter.Line(head, safe, written, counted), itemBytes + escapedBytes(l.text)}
 	return l
 }
 
-// countedLine is newLine of a text as it is written, with what that costs.
-func (p *pricer) countedLine(head, written string, cost int64) line {
-	l := line{text: head + written + "\n"}
+// countedLine is newLine of a text whose cost is known, as it is written.
+func (p *pricer) countedLine(head, text string, cost int64) line {
+	l := line{text: prompttags.Entry(head, prompttags.Disarm(text), "\n")}
+	written := l.text[len(head) : len(l.text)-len("\n")]
 	l.price = space{p.meter.CountedLine(head, written, cost), itemBytes + escapedBytes(l.text)}
 	return l
 }

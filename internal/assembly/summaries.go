@@ -76,7 +76,7 @@ func addShortened(p *pricer, b *memoryBlock, k SectionKind, s *Summary, room spa
 	if shortened {
 		short.Text, short.Tokens = text, memory.TokenCounts{}
 	}
-	l := withSummary(p.countedLine(begin, prompttags.Indent(prompttags.Disarm(text)), size), &short)
+	l := withSummary(p.countedLine(begin, text, size), &short)
 	l.item.Shortened = shortened
 	taken, _ := b.add(p, k, l, room)
 	return taken

@@ -238,12 +238,15 @@ func explanationProto(h *rank.Hit, at int) *memoryv1.Explanation {
 	for _, a := range retrievers {
 		out.Arms = append(out.Arms, &memoryv1.ArmScore{Arm: a.Name, Rank: int32(a.Rank), Score: a.Score, Weight: a.Weight})
 	}
-	for _, t := range h.Terms {
+	if h.Why == nil {
+		return out
+	}
+	for _, t := range h.Why.Terms {
 		out.Terms = append(out.Terms, &memoryv1.TermScore{
 			Term: t.Term, WeightedFrequency: t.WeightedTF, Idf: t.IDF, Score: t.Score, NearWords: t.Near,
 		})
 	}
-	for _, f := range h.Factors {
+	for _, f := range h.Why.Factors {
 		out.Factors = append(out.Factors, &memoryv1.ScoreFactor{Name: f.Name, Value: f.Value})
 	}
 	return out

@@ -7,7 +7,10 @@ const Indentation = "  "
 
 // Indent puts Indentation after every line end within a text, so that no line of it can pass for an entry of its own:
 // another speaker's words, a heading or a date.
-func Indent(s string) string {
+func Indent(s string) string { return Entry("", s, "") }
+
+// Entry is a text with Indent, behind its head and before its end. It is copied once at most.
+func Entry(head, s, end string) string {
 	var b strings.Builder
 	start := 0
 	for i := 0; i < len(s); {
@@ -18,16 +21,18 @@ func Indent(s string) string {
 		}
 		i += n
 		if start == 0 { // lines are longer than 16 bytes, mostly
-			b.Grow(len(s) + len(s)/8 + len(Indentation))
+			b.Grow(len(head) + len(s) + len(s)/8 + len(Indentation) + len(end))
+			b.WriteString(head)
 		}
 		b.WriteString(s[start:i])
 		b.WriteString(Indentation)
 		start = i
 	}
 	if start == 0 {
-		return s
+		return head + s + end
 	}
 	b.WriteString(s[start:])
+	b.WriteString(end)
 	return b.String()
 }
 

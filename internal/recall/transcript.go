@@ -270,7 +270,7 @@ func (w *walk) hit(m memory.PlacedMessage, c candidate) (MessageHit, bool) {
 		Retrievers: []rank.RetrieverScore{{Name: c.retriever, Rank: w.at.Hits + 1, Score: float64(c.Count)}},
 	}
 	if w.Explain {
-		h.Terms = termsIn(said, w.ask.Terms)
+		h.Why = &rank.Explanation{Terms: termsIn(said, w.ask.Terms)}
 	}
 	out := messageHit(m, h, 0, w.ask.Terms)
 	if !w.ask.Unmatched && len(out.Highlights) == 0 {

@@ -23,7 +23,7 @@ func factorsOf(t *testing.T, s services, query, session string) map[string]float
 	for _, h := range out.Hits {
 		if h.SessionID == session {
 			factors := map[string]float64{}
-			for _, f := range h.Hit.Factors {
+			for _, f := range h.Hit.Why.Factors {
 				factors[f.Name] = f.Value
 			}
 			return factors

@@ -378,7 +378,7 @@ func TestTheUserPriorIsSplit(t *testing.T) {
 	priors := func(prior float64) map[string]float64 {
 		out := map[string]float64{}
 		for _, h := range x.Search(Query{Terms: []string{"fox"}, UserPrior: prior, Explain: true}).Hits {
-			for _, f := range h.Factors {
+			for _, f := range h.Why.Factors {
 				if f.Name == FactorUserPrior {
 					out[fmt.Sprintf("%s%d", h.Session, h.Seq)] = f.Value
 				}

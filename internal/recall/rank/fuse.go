@@ -101,6 +101,14 @@ func Fuse(own []Hit, retrievers ...RetrieverHits) []Hit {
 	return hits
 }
 
+// explained is what there is to say of a match by its factors.
+func explained(factors []Factor) *Explanation {
+	if factors == nil {
+		return nil
+	}
+	return &Explanation{Factors: factors}
+}
+
 // sortByScore sorts the best first, equal ones as they stand. A hit is large: their scores are sorted, and each hit moves once.
 func sortByScore(hits []Hit) {
 	type scored struct {
@@ -175,7 +183,7 @@ func (f *fusion) join(a RetrieverHits) {
 	for i, m := range a.Matches[:min(len(a.Matches), FuseDepth)] {
 		h := f.at[m.Place]
 		if h == nil {
-			f.others = append(f.others, Hit{Place: m.Place, Kind: m.Kind, Factors: m.Factors, Retrievers: f.room()})
+			f.others = append(f.others, Hit{Place: m.Place, Kind: m.Kind, Why: explained(m.Factors), Retrievers: f.room()})
 			h = &f.others[len(f.others)-1]
 			f.at[m.Place] = h
 		}

@@ -22,7 +22,7 @@ func nearFields(x *Index, q Query) map[string]float64 {
 	out := map[string]float64{}
 	q.Explain = true
 	for _, h := range x.Search(q).Hits {
-		out[fmt.Sprintf("%s%d", h.Session, h.Seq)] = h.Terms[0].WeightedTF
+		out[fmt.Sprintf("%s%d", h.Session, h.Seq)] = h.Why.Terms[0].WeightedTF
 	}
 	return out
 }
@@ -72,22 +72,22 @@ func TestNearWords(t *testing.T) {
 	})
 	t.Run("they do not make the term more common", func(t *testing.T) {
 		q := Query{Terms: []string{"doctor"}, Explain: true}
-		without := people.Search(q).Hits[0].Terms[0].IDF
+		without := people.Search(q).Hits[0].Why.Terms[0].IDF
 		q.Near = table.of
-		if with := people.Search(q).Hits[0].Terms[0].IDF; with != without {
+		if with := people.Search(q).Hits[0].Why.Terms[0].IDF; with != without {
 			t.Errorf("idf %v with them, %v without", with, without)
 		}
 	})
 	t.Run("a term that nobody said is as common as all near to it", func(t *testing.T) {
 		hit := people.Search(Query{Terms: []string{"medic"}, Near: nearTable{"medic": {{Term: "nurs", Cosine: .6}, {Term: "clinic", Cosine: .6}}}.of, Explain: true}).Hits[0]
-		if want := people.stats.idf(3); hit.Terms[0].IDF != want {
-			t.Errorf("idf %v, want that of three fields, %v", hit.Terms[0].IDF, want)
+		if want := people.stats.idf(3); hit.Why.Terms[0].IDF != want {
+			t.Errorf("idf %v, want that of three fields, %v", hit.Why.Terms[0].IDF, want)
 		}
 	})
 	t.Run("an explanation names those that count in the hit", func(t *testing.T) {
 		for _, h := range people.Search(Query{Terms: []string{"doctor"}, Near: table.of, Explain: true}).Hits {
-			if want := []string{"nurs", "may"}; h.Session == "s" && !slices.Equal(h.Terms[0].Near, want) {
-				t.Errorf("%s%d: %v, want %v", h.Session, h.Seq, h.Terms[0].Near, want)
+			if want := []string{"nurs", "may"}; h.Session == "s" && !slices.Equal(h.Why.Terms[0].Near, want) {
+				t.Errorf("%s%d: %v, want %v", h.Session, h.Seq, h.Why.Terms[0].Near, want)
 			}
 		}
 	})
@@ -103,8 +103,8 @@ func TestNearWords(t *testing.T) {
 		}
 		x := index(doc("s", 1, user, "Bob", strings.Join(words, " ")))
 		hit := x.Search(Query{Terms: []string{"doctor"}, Near: nearTable{"doctor": all}.of, Explain: true}).Hits[0]
-		if !slices.Equal(hit.Terms[0].Near, words[:maxNear]) {
-			t.Errorf("got %v", hit.Terms[0].Near)
+		if !slices.Equal(hit.Why.Terms[0].Near, words[:maxNear]) {
+			t.Errorf("got %v", hit.Why.Terms[0].Near)
 		}
 	})
 	t.Run("they count for no query of more than maxNearTerms terms", func(t *testing.T) {

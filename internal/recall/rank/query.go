@@ -64,14 +64,17 @@ type Hit struct {
 	CreateTime time.Time // when it was said (memory.Message.SaidTime), in UTC, to the millisecond
 	Passage    text.Span // its best passage, bytes of memory.Message.SaidText
 	Whole      bool      // the passage is the message's only one
+	Fill       FillStep  // why Index.Fill returned it; 0 where it was found
 	Score      float64
 	Relevance  float64 // the share of the query's idf that the best passage matches, 0 to 1
 	Kind       Kind
-	Fill       FillStep         // why Index.Fill returned it; 0 where it was found
 	Retrievers []RetrieverScore // its rank and score in each retriever, where Fuse had several; nil where only the index was asked
+	Why        *Explanation     // where Query.Explain is set, nil elsewhere: a search makes hundreds of hits
+}
 
-	// Where Query.Explain is set: Score, or after Fuse and Rerank that of the retriever lexical, is the sum of Terms times the
-	// product of Factors.
+// Explanation is what a hit scores by: Score, or after Fuse and Rerank that of the retriever lexical, is the sum of Terms times the
+// product of Factors.
+type Explanation struct {
 	Terms   []TermScore
 	Factors []Factor
 }

@@ -53,7 +53,7 @@ func places(r Result) string {
 func fields(x *Index, term string) map[string]float64 {
 	out := map[string]float64{}
 	for _, h := range x.Search(Query{Terms: text.TermsKeepingStopWords(term), Explain: true}).Hits {
-		out[fmt.Sprintf("%s%d", h.Session, h.Seq)] = h.Terms[0].WeightedTF
+		out[fmt.Sprintf("%s%d", h.Session, h.Seq)] = h.Why.Terms[0].WeightedTF
 	}
 	return out
 }
@@ -202,7 +202,7 @@ func TestTheNamedSpeakerComesFirst(t *testing.T) {
 	factor := func(terms string) []Factor {
 		for _, h := range index(ann, bob).Search(Query{Terms: strings.Fields(terms), Explain: true}).Hits {
 			if h.Session == "s" {
-				return h.Factors
+				return h.Why.Factors
 			}
 		}
 		return nil
@@ -310,13 +310,13 @@ func TestExplanationsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, h := range index(chats().Draw(t, "docs")...).Search(queries().Draw(t, "query")).Hits {
 			sum, factor := 0.0, 1.0
-			for _, s := range h.Terms {
+			for _, s := range h.Why.Terms {
 				sum += s.Score
 			}
-			for _, f := range h.Factors {
+			for _, f := range h.Why.Factors {
 				factor *= f.Value
 			}
-			if math.Abs(sum*factor-h.Score) > 1e-12*h.Score || len(h.Terms) == 0 {
+			if math.Abs(sum*factor-h.Score) > 1e-12*h.Score || len(h.Why.Terms) == 0 {
 				t.Fatalf("%+v adds up to %v", h, sum*factor)
 			}
 			if h.Relevance <= 0 || h.Relevance > 1 {

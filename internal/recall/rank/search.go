@@ -329,7 +329,7 @@ func (r *ranking) hits() []Hit {
 			Score: c.score, Relevance: r.relevance(c.idf), Kind: m.kind.kind(),
 		}
 		if r.q.Explain {
-			hits[i].Factors = r.factors(m)
+			hits[i].Why = &Explanation{Factors: r.factors(m)}
 		}
 	}
 	return hits
@@ -361,7 +361,8 @@ func (r *ranking) explain(f *bm25, terms []queryTerm, hits []Hit) {
 		for n, c := range s.heap {
 			if tf := s.tf[c.pass]; tf > 0 {
 				score := f.score(x.passages.kind[c.pass], t.idf, tf, x.passages.length[c.pass])
-				hits[n].Terms = append(hits[n].Terms, TermScore{Term: t.term, WeightedTF: tf, Near: near[n], IDF: t.idf, Score: score})
+				why := hits[n].Why
+				why.Terms = append(why.Terms, TermScore{Term: t.term, WeightedTF: tf, Near: near[n], IDF: t.idf, Score: score})
 			}
 		}
 		s.clearTerm()

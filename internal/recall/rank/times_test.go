@@ -79,7 +79,7 @@ func TestFactorsOfTime(t *testing.T) {
 		q.Terms, q.Explain = []string{"fox"}, true
 		out := map[memory.SessionKey][]Factor{}
 		for _, h := range x.Search(q).Hits {
-			out[h.Session] = h.Factors
+			out[h.Session] = h.Why.Factors
 		}
 		return out
 	}

@@ -313,18 +313,18 @@ type named struct {
 // placed is a place in one of the user's sessions, and the message there once it is known.
 type placed struct {
 	memory.Place
-	in   named
+	in   *named
 	key  int64
 	held *heldRow[storedMessage]
 }
 
 // readPlaces reads the rows of those messages only that are not held as they are now.
 func readPlaces(c *conn, held rowCache[storedMessage], uid int64, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
-	sessions, err := sessionsByKey(c, uid, q.Places)
+	keys, sessions, err := sessionsOf(c, uid, q.Places)
 	if err != nil {
 		return nil, err
 	}
-	places := possible(sessions, q.Places)
+	places := possible(keys, sessions, q.Places)
 	var unknown []*placed
 	for i := range places {
 		p := &places[i]
@@ -343,32 +343,33 @@ func readPlaces(c *conn, held rowCache[storedMessage], uid int64, q store.Places
 	return firstOf(places, q.MaxBytes), nil
 }
 
-// sessionsByKey finds the user's own sessions among those of the places.
-func sessionsByKey(c *conn, uid int64, places []memory.Place) (map[memory.SessionKey]named, error) {
-	keys := make([]memory.SessionKey, len(places))
+// sessionsOf finds the user's own sessions among those of the places: by key, which are in order. Where one is not the user's, its sid is 0.
+func sessionsOf(c *conn, uid int64, places []memory.Place) (keys []memory.SessionKey, sessions []named, err error) {
+	keys = make([]memory.SessionKey, len(places))
 	for i, p := range places {
 		keys[i] = p.Session
 	}
-	slices.SortFunc(keys, cmp.Compare)
+	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	encoded, err := json.Marshal(keys)
 	if err != nil {
-		return nil, fmt.Errorf("encode session keys: %w", err)
+		return nil, nil, fmt.Errorf("encode session keys: %w", err)
 	}
-	sessions := make(map[memory.SessionKey]named, len(keys))
-	err = c.query(`SELECT session_key, sid, session_id, context_start, messages_version FROM sessions
-		WHERE uid = ? AND session_key IN (SELECT value FROM json_each(?))`, func(r row) error {
-		sessions[memory.SessionKey(r.text(0))] = named{r.int(1), r.text(2), r.int(3), r.int(4)}
+	sessions = make([]named, len(keys))
+	err = c.query(`SELECT json_each.key, s.sid, s.session_id, s.context_start, s.messages_version FROM json_each(?)
+		CROSS JOIN sessions s ON s.uid = ? AND s.session_key = json_each.value`, func(r row) error {
+		sessions[r.int(0)] = named{r.int(1), r.text(2), r.int(3), r.int(4)}
 		return nil
-	}, uid, string(encoded))
-	return sessions, err
+	}, string(encoded), uid)
+	return keys, sessions, err
 }
 
 // possible are those of the places that can exist.
-func possible(sessions map[memory.SessionKey]named, all []memory.Place) []placed {
+func possible(keys []memory.SessionKey, sessions []named, all []memory.Place) []placed {
 	places := make([]placed, 0, len(all))
 	for _, p := range all {
-		if in, ok := sessions[p.Session]; ok && p.Seq >= 1 && p.Seq <= maxNo {
+		at, _ := slices.BinarySearch(keys, p.Session) // each is there
+		if in := &sessions[at]; in.sid != 0 && p.Seq >= 1 && p.Seq <= maxNo {
 			places = append(places, placed{Place: p, in: in, key: place(in.sid, p.Seq)})
 		}
 	}

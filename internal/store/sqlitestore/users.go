@@ -14,7 +14,10 @@ const (
 	sessionHashKey = `coalesce(hashed_under, hash_key, scope_key)`
 )
 
-const userColumns = `uid, tenant, user_id, scope_key, timezone, language, extract, create_time, update_time, revision, fact_revision, state_revision, ` + hashKey
+const userColumns = `u.uid, u.tenant, u.user_id, u.scope_key, u.timezone, u.language, u.extract, u.create_time, u.update_time, u.revision,
+	u.fact_revision, u.state_revision, ` + hashKey
+
+const userColumnCount = 13
 
 func scanUser(r row) memory.User {
 	scope := memory.ScopeKey(r.text(3))
@@ -28,7 +31,7 @@ func scanUser(r row) memory.User {
 
 // readUserHead reads a user without State.
 func readUserHead(c *conn, ref memory.UserRef) (user memory.User, uid int64, err error) {
-	ok, err := c.first(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id = ?`, func(r row) error {
+	ok, err := c.first(`SELECT `+userColumns+` FROM users u WHERE tenant = ? AND user_id = ?`, func(r row) error {
 		user, uid = scanUser(r), r.int(0)
 		return nil
 	}, ref.Tenant, ref.UserID)
@@ -92,7 +95,7 @@ func (s *userStore) ListUsers(ctx context.Context, q store.UserQuery) ([]memory.
 		after = ">=" // so that the first page holds a user without an id
 	}
 	err := s.read(ctx, "list users", func(c *conn) error {
-		return c.query(`SELECT `+userColumns+` FROM users WHERE tenant = ? AND user_id `+after+` ? ORDER BY user_id LIMIT ?+0`,
+		return c.query(`SELECT `+userColumns+` FROM users u WHERE tenant = ? AND user_id `+after+` ? ORDER BY user_id LIMIT ?+0`,
 			func(r row) error {
 				users = append(users, scanUser(r))
 				return nil

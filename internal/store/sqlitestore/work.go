@@ -35,30 +35,34 @@ func nextKey(c *conn, table string, uid int64) (key int64, err error) {
 }
 
 // SessionHead implements store.Work.
-func (s *workStore) SessionHead(ctx context.Context, ref memory.SessionRef) (session memory.Session, user memory.User, err error) {
-	err = s.read(ctx, "read session", func(c *conn) (err error) {
-		if session, _, err = readSession(c, ref); err != nil {
-			return err
-		}
-		user, _, err = readUserHead(c, ref.UserRef)
+func (s *workStore) SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error) {
+	var head headRow
+	err := s.read(ctx, "read session", func(c *conn) (err error) {
+		head, err = readHead(c, ref)
 		return err
 	})
 	if err != nil {
 		return memory.Session{}, memory.User{}, err
 	}
-	return session, user, nil
+	return head.work.Session, head.work.User, nil
 }
 
 // SessionWork implements store.Work.
 func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error) {
 	var work store.SessionWork
 	err := s.read(ctx, "read session work", func(c *conn) error {
-		session, sid, err := readSession(c, ref)
+		head, err := readHead(c, ref)
 		if err != nil {
 			return err
 		}
-		work.Session = session
-		return readWork(c, sid, &work)
+		work = head.work
+		if work.Jobs, err = readLiveJobs(c, head.sid); err != nil {
+			return err
+		}
+		var state store.SearchIndexState
+		err = readPendingFrom(c, head.uid, ref.SessionID, &state)
+		work.UnindexedFrom = state.PendingFrom
+		return err
 	})
 	if err != nil {
 		return store.SessionWork{}, err
@@ -66,27 +70,31 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 	return work, nil
 }
 
-// readWork reads all but the session.
-func readWork(c *conn, sid int64, work *store.SessionWork) error {
-	user, uid, err := readUserHead(c, work.Session.Ref.UserRef)
-	if err != nil {
-		return err
-	}
-	work.User = user
-	_, err = c.first(`SELECT extract_cursor, leaf_cursor, look_at FROM sessions WHERE sid = ?`, func(r row) error {
-		work.ExtractCursor, work.LeafCursor, work.LookAt = r.int(0), r.int(1), r.time(2)
+// headRow is what the rows of a session and its user say.
+type headRow struct {
+	work     store.SessionWork // without what other tables say of it
+	uid, sid int64
+}
+
+// readHead reads a session and its user, without the user's state, in one statement.
+func readHead(c *conn, ref memory.SessionRef) (head headRow, err error) {
+	ok, err := c.first(`SELECT `+sessionColumns+`, t.state, `+userColumns+`, s.extract_cursor, s.leaf_cursor, s.look_at
+		FROM users u JOIN sessions s ON s.uid = u.uid
+		LEFT JOIN session_metadata d ON d.sid = s.sid LEFT JOIN session_state t ON t.sid = s.sid
+		WHERE u.tenant = ? AND u.user_id = ? AND s.session_id = ?`, func(r row) error {
+		user, rest := r[sessionColumnCount+1:], r[sessionColumnCount+1+userColumnCount:]
+		head.uid, head.sid = user.int(0), r.int(0)
+		head.work = store.SessionWork{
+			Session: scanSession(ref.UserRef, r), User: scanUser(user),
+			ExtractCursor: rest.int(0), LeafCursor: rest.int(1), LookAt: rest.time(2),
+		}
+		head.work.Session.State = r.json(sessionColumnCount)
 		return nil
-	}, sid)
-	if err != nil {
-		return err
+	}, ref.Tenant, ref.UserID, ref.SessionID)
+	if err == nil && !ok {
+		_, err = findSession(c, ref) // the error names which of the two is missing
 	}
-	if work.Jobs, err = readLiveJobs(c, sid); err != nil {
-		return err
-	}
-	var state store.SearchIndexState
-	err = readPendingFrom(c, uid, work.Session.Ref.SessionID, &state)
-	work.UnindexedFrom = state.PendingFrom
-	return err
+	return head, err
 }
 
 func readLiveJobs(c *conn, sid int64) (jobs []memory.Job, err error) {
