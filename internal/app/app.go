@@ -185,7 +185,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 		return nil, err
 	}
 	loops := []func(context.Context) error{
-		index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.services.Porter.Run,
+		b.rehearse, index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.services.Porter.Run,
 		cases.services.Documents.Run, cases.sweeper.Run, cases.keeper.Run, credentials.keys.Run, tenants.Run, watch(b.store, server, b.log),
 	}
 	for _, f := range feeders {

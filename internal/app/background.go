@@ -12,6 +12,8 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/rehearsal"
+	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
 
@@ -37,6 +39,18 @@ func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (i
 	return index{embeddings, analyzer, indexing.NewIndexer(indexing.IndexerOptions{
 		Store: b.store, Turns: analyzer, Owner: b.stores.owner, Log: b.log, Failpoints: b.options.Failpoints, Now: b.store.Now, Busy: busy,
 	})}, nil
+}
+
+// rehearse has what the first Record and its facts need built before they come.
+func (b base) rehearse(ctx context.Context) error {
+	err := safegroup.Contain(func() error {
+		rehearsal.Run()
+		return nil
+	})
+	if err != nil {
+		b.log.ErrorContext(ctx, "what the first facts need was not built: they will take longer", "error", err)
+	}
+	return nil
 }
 
 // newFeeders makes what feeds each view.

@@ -20,6 +20,14 @@ var (
 	costs  = sync.OnceValue(newMemo)
 )
 
+// buildVocabularies builds both side by side: the first message that is counted waits for them.
+var buildVocabularies = sync.OnceFunc(func() {
+	var second sync.WaitGroup
+	second.Go(func() { cl100k() })
+	o200k()
+	second.Wait()
+})
+
 // bpe counts exactly, by a vocabulary of OpenAI's.
 type bpe struct {
 	name  string
@@ -63,6 +71,7 @@ func countText(s string) memory.TokenCounts {
 				continue
 			}
 		}
+		buildVocabularies()
 		n.O200K += first.piece(piece)
 		n.CL100K += second.piece(piece)
 	}

@@ -20,13 +20,14 @@ const maxTerms = 256
 // noStored leaves out what would be read and decompressed row by row, such as _id: what names a row is in its doc values.
 const noStored = "_none_"
 
-// searchBody is the request of a search. Only doc values are returned: the index keeps no sources.
+// searchBody is the request of a search. Only doc values are returned: the index keeps no sources. Without Fields a hit has what it
+// is sorted by alone.
 type searchBody struct {
 	Size           int                 `json:"size"`
 	Timeout        string              `json:"timeout,omitempty"`
 	TrackTotalHits bool                `json:"track_total_hits"`
 	Stored         string              `json:"stored_fields"`
-	Fields         []string            `json:"docvalue_fields"`
+	Fields         []string            `json:"docvalue_fields,omitempty"`
 	Query          query               `json:"query"`
 	Sort           []map[string]string `json:"sort"`
 	After          []any               `json:"search_after,omitempty"`
@@ -77,6 +78,7 @@ type searchAnswer struct {
 }
 
 type hit struct {
+	Sort   [4]any  `json:"sort"` // of a row that was ranked: see ranked
 	Score  float64 `json:"_score"`
 	Fields struct {
 		Scope    []memory.ScopeKey   `json:"scope"`
@@ -100,6 +102,28 @@ func (h hit) place() memory.Place {
 	return memory.Place{Session: first(h.Fields.Session), Seq: first(h.Fields.Seq)}
 }
 
+// ranked is a hit of a search that asks for no fields. What it is sorted by is its score and what names the row, in the order of named:
+// a server has to read that to sort, so that it looks up nothing more of each row.
+func (h hit) ranked(view memory.View) store.TextHit {
+	var out store.TextHit
+	out.Score, _ = h.Sort[0].(float64)
+	scope, _ := h.Sort[1].(string)
+	out.Scope = memory.ScopeKey(scope)
+	name, _ := h.Sort[2].(string)
+	if view == memory.ViewFacts {
+		out.FactID = name
+		return out
+	}
+	seq, _ := h.Sort[3].(float64)
+	out.Place = memory.Place{Session: memory.SessionKey(name), Seq: int64(seq)}
+	return out
+}
+
+// counted is a hit of a search by count.
+func (h hit) counted() store.TextHit {
+	return store.TextHit{Scope: first(h.Fields.Scope), Place: h.place(), Score: h.Score, Time: time.UnixMicro(first(h.Fields.Time)).UTC()}
+}
+
 // Search asks the scope's shard of each month. Of the query's different terms the first 256 count.
 func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit, error) {
 	if err := q.Check(); err != nil {
@@ -114,9 +138,10 @@ func (v *View) Search(ctx context.Context, q store.TextSearch) ([]store.TextHit,
 	}
 	hits := make([]store.TextHit, len(answer.Hits.Hits))
 	for i, h := range answer.Hits.Hits {
-		hits[i] = store.TextHit{Scope: first(h.Fields.Scope), Place: h.place(), FactID: first(h.Fields.Fact), Score: h.Score}
 		if q.Order == store.TextOrderByCount {
-			hits[i].Time = time.UnixMicro(first(h.Fields.Time)).UTC()
+			hits[i] = h.counted()
+		} else {
+			hits[i] = h.ranked(q.Space.View)
 		}
 	}
 	return hits, nil
@@ -132,11 +157,10 @@ func newSearch(q store.TextSearch) searchBody {
 	if q.Order == store.TextOrderByCount {
 		return newCount(q)
 	}
-	fields, sort := named(q.Space.View)
+	_, sort := named(q.Space.View)
 	return searchBody{
 		Size:   q.Limit,
 		Stored: noStored,
-		Fields: fields,
 		Query:  query{Bool: &boolean{Filter: filters(q), Should: anyTerm(q.Terms), Minimum: 1}},
 		Sort:   slices.Concat([]map[string]string{{"_score": "desc"}}, sort),
 	}
@@ -247,6 +271,9 @@ func (v *View) search(ctx context.Context, indices []string, scope memory.ScopeK
 	r := esapi.SearchRequest{
 		Index: indices, Body: b, AllowPartialSearchResults: &partial,
 		FilterPath: []string{"hits.hits._score", "hits.hits.fields"},
+	}
+	if len(s.Fields) == 0 {
+		r.FilterPath = []string{"hits.hits.sort"}
 	}
 	if scope != "" {
 		// The same copy of a shard each time: copies count deleted rows differently, which moves scores.

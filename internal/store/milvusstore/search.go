@@ -76,7 +76,8 @@ func (v *View) nearest(ctx context.Context, q store.VectorSearch, topK int) ([]h
 	if err != nil {
 		return nil, fmt.Errorf("milvus: search parameters: %w", err)
 	}
-	results, err := v.client.Search(ctx, name, nil, filter(q), []string{"scope", "fact_id", "revision"},
+	// A primary key, which comes with each hit, names scope and row: what is asked for beside it is read row by row.
+	results, err := v.client.Search(ctx, name, nil, filter(q), []string{"revision"},
 		[]entity.Vector{entity.FloatVector(q.Vector)}, v.schema.Index.Field, entity.MetricType(v.schema.Index.Metric), topK, how,
 		client.WithSearchQueryConsistencyLevel(entity.ClBounded))
 	if err != nil {
@@ -103,18 +104,32 @@ func read(space store.VectorSpace, results []client.SearchResult) ([]hit, error)
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	rows, err := identities(space, r.Fields)
-	if err != nil {
-		return nil, err
+	keys, okK := r.IDs.(*entity.ColumnVarChar)
+	revisions, okR := r.Fields.GetColumn("revision").(*entity.ColumnInt64)
+	if !okK || !okR || keys.Len() != revisions.Len() || keys.Len() != len(r.Scores) {
+		return nil, fmt.Errorf("%w: a column is missing, or shorter than another", errMalformed)
 	}
-	if len(rows) != len(r.Scores) {
-		return nil, fmt.Errorf("%w: fewer rows than scores", errMalformed)
-	}
-	hits := make([]hit, len(rows))
-	for i, score := range r.Scores {
-		hits[i] = hit{rows[i], float64(score)}
+	hits := make([]hit, keys.Len())
+	for i, key := range keys.Data() {
+		scope, id, _ := strings.Cut(key, separator)
+		row, err := identity(space, memory.ScopeKey(scope), id)
+		if err != nil {
+			return nil, err
+		}
+		row.Cursor, row.Revision = key, revisions.Data()[i]
+		hits[i] = hit{row, float64(r.Scores[i])}
 	}
 	return hits, nil
+}
+
+// identity is what a row of the space is about.
+func identity(space store.VectorSpace, scope memory.ScopeKey, id string) (row store.RowState, err error) {
+	row.Scope = scope
+	var ok bool
+	if row.FactID, row.Place, ok = space.ParseRowID(id); !ok {
+		err = fmt.Errorf("%w: a row that no put wrote", errMalformed)
+	}
+	return row, err
 }
 
 // identities returns which rows of the space a response holds.
@@ -127,12 +142,12 @@ func identities(space store.VectorSpace, fields client.ResultSet) ([]store.RowSt
 	}
 	rows := make([]store.RowState, s.Len())
 	for i, id := range ids.Data() {
-		scope := memory.ScopeKey(s.Data()[i])
-		rows[i] = store.RowState{Cursor: primaryKey(scope, id), Scope: scope, Revision: r.Data()[i]}
-		var ok bool
-		if rows[i].FactID, rows[i].Place, ok = space.ParseRowID(id); !ok {
-			return nil, fmt.Errorf("%w: a row that no put wrote", errMalformed)
+		row, err := identity(space, memory.ScopeKey(s.Data()[i]), id)
+		if err != nil {
+			return nil, err
 		}
+		row.Cursor, row.Revision = primaryKey(row.Scope, id), r.Data()[i]
+		rows[i] = row
 	}
 	return rows, nil
 }

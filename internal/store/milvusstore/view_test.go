@@ -71,15 +71,20 @@ func TestACursorIsRefusedUnlessItIsAPrimaryKey(t *testing.T) {
 }
 
 func result(score float32, scope, fact string, revision int64) client.SearchResult {
-	return client.SearchResult{ResultCount: 1, Scores: []float32{score}, Fields: client.ResultSet{
-		entity.NewColumnVarChar("scope", []string{scope}), entity.NewColumnVarChar("fact_id", []string{fact}), entity.NewColumnInt64("revision", []int64{revision}),
-	}}
+	return client.SearchResult{
+		ResultCount: 1, Scores: []float32{score}, IDs: entity.NewColumnVarChar("key", []string{primaryKey(memory.ScopeKey(scope), fact)}),
+		Fields: client.ResultSet{entity.NewColumnInt64("revision", []int64{revision})},
+	}
 }
 
 func TestAnAnswerIsReadWhen(t *testing.T) {
 	whole := result(.5, "a", "f", 3)
 	columnless := whole
-	columnless.Fields = columnless.Fields[:2]
+	columnless.Fields = nil
+	keyless := whole
+	keyless.IDs = nil
+	strange := whole
+	strange.IDs = entity.NewColumnVarChar("key", []string{"f"})
 	scoreless := whole
 	scoreless.Scores = nil
 	for _, c := range []struct {
@@ -93,6 +98,8 @@ func TestAnAnswerIsReadWhen(t *testing.T) {
 		{"it has an error for an empty list", []client.SearchResult{{Err: errors.New("extra output fields")}}, nil, false},
 		{"not when it has an error for a list", []client.SearchResult{{ResultCount: 1, Err: errors.New("x")}}, nil, true},
 		{"not when a column is missing", []client.SearchResult{columnless}, nil, true},
+		{"not when its keys are missing", []client.SearchResult{keyless}, nil, true},
+		{"not when a key is none that a put wrote", []client.SearchResult{strange}, nil, true},
 		{"not when it has more rows than scores", []client.SearchResult{scoreless}, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,9 +1,9 @@
 package mongostore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -13,17 +13,25 @@ import (
 // The driver's own Decode and All make a reader with a buffer of 4 KiB for each document, and copy each number and text through it
 // (driver 2.9): decodeOne, decodeCurrent and decodeAll read the reply's bytes where they are.
 
+// decode decodes a document. Those that contexts read by the hundred implement bson.Unmarshaler, and are called without a copy.
+func decode(document bson.Raw, to any) error {
+	if own, ok := to.(bson.Unmarshaler); ok {
+		return own.UnmarshalBSON(document)
+	}
+	return bson.Unmarshal(document, to)
+}
+
 // decodeOne decodes what a query for one document found; mongo.ErrNoDocuments where it found none.
 func decodeOne(found *mongo.SingleResult, to any) error {
 	raw, err := found.Raw()
 	if err != nil {
 		return err
 	}
-	return bson.Unmarshal(raw, to)
+	return decode(raw, to)
 }
 
 // decodeCurrent decodes the document that the cursor is at.
-func decodeCurrent(cursor *mongo.Cursor, to any) error { return bson.Unmarshal(cursor.Current, to) }
+func decodeCurrent(cursor *mongo.Cursor, to any) error { return decode(cursor.Current, to) }
 
 // decodeAll decodes every document that the cursor has left, and closes it.
 func decodeAll[D any](ctx context.Context, cursor *mongo.Cursor, to *[]D) error {
@@ -81,11 +89,11 @@ func (d *messageDoc) UnmarshalBSON(data []byte) error {
 		case "parts":
 			return readText(v, &d.Parts)
 		case "tags":
-			return readTexts(v, &d.Tags)
+			return readList(v, &d.Tags, readText[string])
 		case "metadata":
 			return readText(v, &d.Metadata)
 		case "original":
-			return readOriginal(v, &d.Original)
+			return readOptional(v, &d.Original, readOriginal)
 		}
 		return true
 	})
@@ -117,8 +125,12 @@ func eachField(data []byte, what string, read func(name []byte, v bsoncore.Value
 	return nil
 }
 
-func readText(v bsoncore.Value, to *string) (ok bool) {
-	*to, ok = v.StringValueOK()
+// The functions below read a value into a field; false where it is of another type. What they keep of a value is a copy: it is part of
+// the reply.
+
+func readText[T ~string](v bsoncore.Value, to *T) bool {
+	text, ok := v.StringValueOK()
+	*to = T(text)
 	return ok
 }
 
@@ -133,30 +145,50 @@ func readNumber[N ~int | ~int64](v bsoncore.Value, to *N) bool {
 	return ok
 }
 
-func readBytes(v bsoncore.Value, to *[]byte) bool {
-	_, data, ok := v.BinaryOK()
-	*to = slices.Clone(data) // the value is part of the reply
+func readFraction(v bsoncore.Value, to *float64) (ok bool) {
+	*to, ok = v.AsFloat64OK()
 	return ok
 }
 
-func readTexts(v bsoncore.Value, to *[]string) bool {
+func readBytes(v bsoncore.Value, to *[]byte) bool {
+	_, data, ok := v.BinaryOK()
+	*to = bytes.Clone(data)
+	return ok
+}
+
+func readRaw(v bsoncore.Value, to *bson.Raw) bool {
+	data, ok := v.DocumentOK()
+	*to = bson.Raw(bytes.Clone(data))
+	return ok
+}
+
+func readDocument(v bsoncore.Value, to any) bool {
+	data, ok := v.DocumentOK()
+	return ok && decode(bson.Raw(data), to) == nil
+}
+
+// readOptional reads what a field points to.
+func readOptional[T any](v bsoncore.Value, to **T, read func(v bsoncore.Value, to *T) bool) bool {
+	*to = new(T)
+	return read(v, *to)
+}
+
+// readList reads an array whose elements are read by read; null is the zero one.
+func readList[T any](v bsoncore.Value, to *[]T, read func(v bsoncore.Value, to *T) bool) bool {
 	list, ok := v.ArrayOK()
 	if !ok {
 		return false
 	}
 	values, err := list.Values()
-	*to = make([]string, len(values))
+	*to = make([]T, len(values))
 	for i := range values {
-		ok = ok && readText(values[i], &(*to)[i])
+		ok = ok && (values[i].Type == bsoncore.TypeNull || read(values[i], &(*to)[i]))
 	}
 	return ok && err == nil
 }
 
-func readOriginal(v bsoncore.Value, to **originalDoc) bool {
-	data, ok := v.DocumentOK()
-	if !ok {
-		return false
-	}
-	*to = &originalDoc{}
-	return bson.Unmarshal(data, *to) == nil
+func readDocuments[T any](v bsoncore.Value, to *[]T) bool {
+	return readList(v, to, func(v bsoncore.Value, to *T) bool { return readDocument(v, to) })
 }
+
+func readOriginal(v bsoncore.Value, to *originalDoc) bool { return readDocument(v, to) }

@@ -201,8 +201,8 @@ func (s *journal) checkRange(ctx context.Context, p store.JobOpening) (sessionID
 // although the filter fixes all but its end: the test server took 58 ms for 2,000 jobs without, 13 ms with it.
 func (s *journal) cursor(ctx context.Context, session memory.SessionKey, kind memory.JobKind) (int64, error) {
 	var last jobDoc
-	err := s.jobs.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1),
-		options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))).Decode(&last)
+	o := options.FindOne().SetSort(eq("session", 1, "kind", 1, "generation", 1, "to", -1)).SetProjection(eq("to", 1))
+	err := decodeOne(s.jobs.FindOne(ctx, eq("session", session, "kind", kind, "generation", 1), o), &last)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -293,38 +295,97 @@ func (s *transcript) ownSessions(
 	return own, nil
 }
 
-// placesPerQuery bounds what is in memory beyond MaxBytes. What one context shows fits into it, so that it is one round trip.
-const placesPerQuery = 128
+const (
+	placesPerQuery = 64                 // of queries that run side by side
+	placesAtOnce   = 4 * placesPerQuery // what one context shows fits into it, so that it is one round trip
+)
 
-// readPlaces reads the places some at a time, so that little more than the limit is ever in memory. Whose sessions they are
-// in is found out beside the first.
+// readPlaces reads the places some at a time, so that little more than the limit is ever in memory. Whose sessions they are in is found
+// out beside the first.
 func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
-	var found map[memory.Place]foundMessage
 	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
-	first := q.Places[:min(len(q.Places), placesPerQuery)]
-	g, reading := safegroup.WithContext(ctx)
-	g.Go(func() (err error) {
-		p.own, err = s.ownSessions(reading, scope, q.Places)
-		return err
+	for some := range slices.Chunk(q.Places, placesAtOnce) {
+		var found map[memory.Place]*foundMessage
+		g, reading := safegroup.WithContext(ctx)
+		g.Go(func() (err error) {
+			found, err = s.messagesSideBySide(reading, scope, some, q.MaxBytes)
+			return err
+		})
+		if p.own == nil {
+			g.Go(func() (err error) {
+				p.own, err = s.ownSessions(reading, scope, q.Places)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		if full, err := s.placeFound(ctx, scope, &p, some, found); full || err != nil {
+			return p.hits, err
+		}
+	}
+	return p.hits, nil
+}
+
+// messagesSideBySide returns the messages at the places by queries that run at once, each for places that lie together; nil where their
+// turns take more than the limit.
+func (s *transcript) messagesSideBySide(
+	ctx context.Context, scope memory.ScopeKey, places []memory.Place, maxBytes int64,
+) (map[memory.Place]*foundMessage, error) {
+	places = slices.Clone(places)
+	slices.SortFunc(places, func(a, b memory.Place) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq))
 	})
-	g.Go(func() (err error) {
-		found, err = s.messagesAt(reading, scope, first)
-		return err
-	})
-	if err := g.Wait(); err != nil {
+	queries := slices.Collect(slices.Chunk(places, placesPerQuery))
+	parts := make([]map[memory.Place]*foundMessage, len(queries))
+	taken := &room{limit: maxBytes}
+	all, reading := safegroup.WithContext(ctx)
+	for i, part := range queries {
+		all.Go(func() (err error) {
+			parts[i], err = s.messagesAt(reading, scope, part, taken)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil || taken.isFull() {
 		return nil, err
 	}
-	full, err := p.add(first, found)
-	for some := range slices.Chunk(q.Places[len(first):], placesPerQuery) {
-		if full || err != nil {
-			break
+	found := make(map[memory.Place]*foundMessage, len(places))
+	for _, part := range parts {
+		maps.Copy(found, part)
+	}
+	return found, nil
+}
+
+// placesInTurn bounds what is in memory beyond MaxBytes where messages are large.
+const placesInTurn = 128
+
+// placeFound adds the messages at the places, which are read by one query after the other where they were not found at once. It reports true
+// where one was over the limit.
+func (s *transcript) placeFound(
+	ctx context.Context, scope memory.ScopeKey, p *placing, places []memory.Place, found map[memory.Place]*foundMessage,
+) (full bool, err error) {
+	if found != nil {
+		return p.add(places, found)
+	}
+	for some := range slices.Chunk(places, placesInTurn) {
+		found, err := s.messagesAt(ctx, scope, some, &room{})
+		if err != nil {
+			return false, err
 		}
-		if found, err = s.messagesAt(ctx, scope, some); err == nil {
-			full, err = p.add(some, found)
+		if full, err := p.add(some, found); full || err != nil {
+			return full, err
 		}
 	}
-	return p.hits, err
+	return false, nil
 }
+
+// room is what turns may take that are read at once, in bytes; 0 for no limit.
+type room struct {
+	limit int64
+	taken atomic.Int64
+}
+
+func (r *room) isFull() bool { return r.limit > 0 && r.taken.Load() > r.limit }
 
 // placing puts messages into the order of their places.
 type placing struct {
@@ -335,7 +396,7 @@ type placing struct {
 }
 
 // add adds the messages that were found at the places. It reports true where one was over the limit.
-func (p *placing) add(places []memory.Place, found map[memory.Place]foundMessage) (full bool, err error) {
+func (p *placing) add(places []memory.Place, found map[memory.Place]*foundMessage) (full bool, err error) {
 	for _, at := range places {
 		f, ok := found[at]
 		in, own := p.own[at.Session]
@@ -361,15 +422,17 @@ type foundMessage struct {
 	doc  messageDoc
 }
 
-// messagesAt returns the messages at those of the places that belong to the scope.
-func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, places []memory.Place) (map[memory.Place]foundMessage, error) {
+// messagesAt returns the messages at those of the places that belong to the scope. It ends early once the room is full.
+func (s *transcript) messagesAt(
+	ctx context.Context, scope memory.ScopeKey, places []memory.Place, r *room,
+) (map[memory.Place]*foundMessage, error) {
 	seqs := map[memory.SessionKey][]int64{}
 	for _, p := range places {
 		if p.Seq >= 1 {
 			seqs[p.Session] = append(seqs[p.Session], p.Seq)
 		}
 	}
-	found := make(map[memory.Place]foundMessage, len(places))
+	found := make(map[memory.Place]*foundMessage, len(places))
 	if len(seqs) == 0 {
 		return found, nil
 	}
@@ -383,6 +446,9 @@ func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, plac
 	}
 	defer func() { _ = cursor.Close(ctx) }()
 	for cursor.Next(ctx) {
+		if r.taken.Add(int64(len(cursor.Current))); r.isFull() {
+			return nil, nil
+		}
 		if err := openTurn(cursor.Current, seqs, found); err != nil {
 			return nil, err
 		}
@@ -391,7 +457,7 @@ func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, plac
 }
 
 // openTurn decodes those messages of a turn that are asked for: it may hold many beside them.
-func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memory.Place]foundMessage) error {
+func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memory.Place]*foundMessage) error {
 	session := memory.SessionKey(turn.Lookup("session").StringValue())
 	messages, err := turn.Lookup("messages").Array().Values()
 	if err != nil {
@@ -402,7 +468,7 @@ func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memor
 		if !ok || !slices.Contains(seqs[session], seq) {
 			continue
 		}
-		f := foundMessage{turn: turn.Lookup("turn").AsInt64()}
+		f := &foundMessage{turn: turn.Lookup("turn").AsInt64()}
 		if err := f.doc.UnmarshalBSON(raw.Document()); err != nil {
 			return err
 		}

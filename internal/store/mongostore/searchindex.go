@@ -275,8 +275,8 @@ func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, 
 		return 0, err
 	}
 	var first turnDoc
-	err := s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session),
-		options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))).Decode(&first)
+	o := options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))
+	err := decodeOne(s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session), o), &first)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}

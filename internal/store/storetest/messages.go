@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,9 @@ func testMessages(t *testing.T, open Open[store.PrimaryStore]) {
 	t.Run("MessagesAt must stop before the stored bytes pass MaxBytes, after at least one message", func(t *testing.T) {
 		testMessagesAtBytes(t, open(t))
 	})
+	t.Run("MessagesAt must return any number of places, and the first ones up to MaxBytes", func(t *testing.T) {
+		testMessagesAtManyPlaces(t, open(t))
+	})
 	t.Run("UpdateMessage must change only what the update sets", func(t *testing.T) { testUpdateMessage(t, open(t)) })
 	t.Run("UpdateMessage must return MESSAGE_NOT_FOUND when there is no such message", func(t *testing.T) {
 		s, ref := open(t), alice.Session("s")
@@ -119,6 +123,39 @@ func testMessagesAt(t *testing.T, s store.PrimaryStore) {
 	got, err = s.MessagesAt(t.Context(), store.PlacesQuery{User: memory.UserRef{Tenant: "acme", UserID: "nobody"}, Places: places})
 	if err != nil || len(got) > 0 {
 		t.Errorf("an unknown user has %d messages, error %v", len(got), err)
+	}
+}
+
+// testMessagesAtManyPlaces asks for more places than a store reads at once, in an order that is not that of the messages.
+func testMessagesAtManyPlaces(t *testing.T, s store.PrimaryStore) {
+	const turns, ofTurn = 30, 10
+	var places []memory.Place
+	for _, id := range []string{"s", "t"} {
+		for n := range turns {
+			mustAppend(t, s, turn(alice.Session(id), chat(fmt.Sprint(id, n), ofTurn)...))
+		}
+		key := mustSession(t, s, alice.Session(id)).Key
+		for seq := range int64(turns * ofTurn) {
+			places = append(places, memory.Place{Session: key, Seq: seq + 1})
+		}
+	}
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	for _, c := range []struct {
+		maxBytes int64
+		whole    bool
+	}{{0, true}, {1 << 20, true}, {8000, false}, {2000, false}, {200, false}} {
+		got, err := s.MessagesAt(t.Context(), store.PlacesQuery{User: alice, Places: places, MaxBytes: c.maxBytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := make([]memory.Place, len(got))
+		for i, m := range got {
+			found[i] = m.Place
+		}
+		if len(got) == 0 || (len(got) == len(places)) != c.whole || !slices.Equal(found, places[:len(got)]) {
+			t.Errorf("at most %d bytes: %d of %d, the first of them in order: %t",
+				c.maxBytes, len(got), len(places), slices.Equal(found, places[:len(got)]))
+		}
 	}
 }
 
