@@ -129,6 +129,8 @@ func withoutContent(err error, of protoreflect.MessageDescriptor) string {
 		field := strings.Trim(strings.TrimPrefix(what, "unknown field "), `"`)
 		if path := pathOf(of, field, map[protoreflect.FullName]bool{}); path != "" {
 			what += "; the request has it as " + path
+		} else {
+			what += ": /openapi.yaml has the fields of each request, and of what it holds"
 		}
 		return place + "): " + what
 	case strings.HasPrefix(what, "duplicate field "):

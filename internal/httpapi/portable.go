@@ -82,7 +82,7 @@ func exportUser(o Options, w http.ResponseWriter, r *http.Request, user string) 
 		refuse(w, codes.InvalidArgument, "user_id: is not valid UTF-8")
 		return
 	}
-	out := &pieces{to: w, header: http.Header{}, kind: importType}
+	out := &pieces{to: w, header: http.Header{}, kind: importType, until: until}
 	call := asGRPC(r, memoryv1.UserService_ExportUser_FullMethodName, io.NopCloser(strings.NewReader(string(request))))
 	endAt(call, until)
 	o.GRPC.ServeHTTP(out, call)
@@ -102,7 +102,7 @@ func importUser(o Options, w http.ResponseWriter, r *http.Request) {
 	}
 	first := &memoryv1.ImportUserRequest{UserId: r.URL.Query().Get("user_id"), OnConflict: memoryv1.OnConflict(rule)}
 	body := &framedFile{from: r.Body, first: first}
-	out := &pieces{to: w, header: http.Header{}, kind: "application/json", reply: &memoryv1.ImportUserResponse{}}
+	out := &pieces{to: w, header: http.Header{}, kind: "application/json", reply: &memoryv1.ImportUserResponse{}, until: until}
 	call := asGRPC(r, memoryv1.UserService_ImportUser_FullMethodName, body)
 	endAt(call, until)
 	o.GRPC.ServeHTTP(out, call)
@@ -209,6 +209,7 @@ type pieces struct {
 	reply  proto.Message // nil where pieces are written on
 	buffer []byte        // of a message that is not whole
 	began  bool          // something was written
+	until  time.Time     // the caller's deadline; zero for none
 	failed error
 }
 
@@ -275,6 +276,9 @@ func (p *pieces) message(b []byte) error {
 // client sees that it is not whole: it lacks its last line too.
 func (p *pieces) end() {
 	st := p.status()
+	if codes.Code(st.GetCode()) == codes.Canceled && !p.until.IsZero() && !time.Now().Before(p.until) { //nolint:gosec // below 17
+		st = &spb.Status{Code: int32(codes.DeadlineExceeded), Message: lateForGRPC} // a part of the call was stopped by it
+	}
 	switch {
 	case st.GetCode() == 0 && p.reply == nil:
 		return
