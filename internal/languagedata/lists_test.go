@@ -104,6 +104,8 @@ var table = []row{
 	{"facts/enders", [7]int{21, 0, 6, 0, 0, 19, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},
 	{"facts/corrections", [7]int{33, 0, 10, 0, 0, 15, 0}, "Spanish, Japanese and Chinese have no rules of facts, only clauses that are kept"},
 	{"facts/taken-back", [7]int{6, 0, 0, 0, 0, 0, 0}, "only the rules of English name it"},
+	{"facts/superseded", [7]int{1, 0, 0, 0, 0, 0, 0}, "only the rules of English tell what was so before from what is"},
+	{"facts/besides", [7]int{2, 0, 0, 0, 0, 0, 0}, "only facts/superseded asks for it"},
 	{"facts/values", [7]int{17, 0, 0, 0, 0, 0, 0}, "only the rules of English name it"},
 	{"facts/before-value", [7]int{1, 0, 0, 0, 0, 0, 0}, "only the rules of English name it"},
 	{"facts/object-ends", [7]int{24, 0, 0, 0, 0, 0, 0}, "only the rules of English name it"},
