@@ -53,7 +53,8 @@ func (c *keysCreateCmd) Run(r *run) error {
 func (r *run) tokenViews(k *memoryv1.Key, token string) views {
 	return views{
 		table: func(w io.Writer) {
-			r.fields(w, append(keyFields(k), []string{"token", token}))
+			r.fields(w, keyFields(k))
+			fmt.Fprintln(w, "token", token) // in one line however narrow the table is: who copies it must get all of it
 			fmt.Fprintln(r.env.Stderr, "keep the token now: it is stored nowhere and shown once; give it to clients as STRATA_KEY or --key-file")
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, token) },

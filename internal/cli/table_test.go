@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,24 @@ func fits(t *testing.T, printed string, width int) {
 			t.Errorf("%d columns: %s", uniseg.StringWidth(line), line)
 		}
 	}
+}
+
+func TestATokenStandsInOneLine(t *testing.T) {
+	cfg := config.Default()
+	cfg.Data = filepath.Join(t.TempDir(), "strata.db")
+	served(t, cfg, func(server string) {
+		for _, width := range []int{0, 40} {
+			made := must(t, Env{Width: width}, "keys", "create", "--role", "agent", "--server", server)
+			key := strings.Fields(must(t, Env{}, "keys", "list", "-o", "quiet", "--server", server))[0]
+			for command, printed := range map[string]string{
+				"create": made, "rotate": must(t, Env{Width: width}, "keys", "rotate", key, "--server", server),
+			} {
+				if !regexp.MustCompile(`(?m)^token strata_[A-Za-z0-9]{12}_[A-Za-z0-9]{40,}$`).MatchString(printed) {
+					t.Errorf("%s, %d columns:\n%s", command, width, printed)
+				}
+			}
+		}
+	})
 }
 
 func TestTheTablesOfEveryCommandFit80Columns(t *testing.T) {

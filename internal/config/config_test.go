@@ -195,7 +195,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a word for a number in the environment", "", []string{"STRATA_HEAVY_CALLS=many"}, []string{`"many" is not a whole number`, ", from 0 to 1024"}},
 		{"a word for a number of a profile", "profiles:\n  brief:\n    top-k: many\n", nil, []string{`profiles.brief.top-k (s.yaml:3): "many" is not a whole number`, ", from 0 to 200"}},
 		{"a word for a share", "profiles: {brief: {recall-share: half}}\n", nil, []string{`"half" is not a number`, ", from 0 to 1"}},
-		{"a word for a number of a model", "windows: {m.x: {tokens: many}}\n", nil, []string{`windows.m.x.tokens (s.yaml:1): "many" is not a whole number`}},
+		{"a word for a number of a model", "windows: {m.x: {tokens: many}}\n", nil, []string{`windows.m.x.tokens (s.yaml:1): "many" is not a whole number`, ", from 1 to 10000000"}},
 		{"an endpoint that is no address", "otlp-endpoint: localhost:4317\n", nil, []string{"otlp-endpoint (s.yaml:1)", "http://127.0.0.1:4317"}},
 		{"metrics for everybody", "metrics-listen: 0.0.0.0:9464\n", nil, []string{"metrics-listen (s.yaml:1)", "set insecure"}},
 		{"a window of no tokens", "windows: {m: {tokens: 0}}\n", nil, []string{"windows.m.tokens"}},

@@ -191,7 +191,7 @@ func (l *loader) decodeScalar(n ast.Node, v reflect.Value, path string, tag refl
 		return
 	}
 	if err := setText(v, fmt.Sprint(s.GetValue()), tag); err != nil {
-		l.fault(path, l.at(n), "%v", withLimits(err, path))
+		l.faultOfText(path, l.at(n), err)
 	}
 }
 

@@ -37,7 +37,7 @@ type Fault struct { //nolint:errname // a finding, of which one error joins seve
 	Key    string // the setting, such as profiles.brief.top-k
 	Origin string // where it was set; "" when unknown
 	Text   string // what is wrong, the limit and the fix
-	Limits string // such as "from 1 to 256", where the value is out of them; "" otherwise
+	number bool   // whether the value is none where one is due: check adds the limits
 }
 
 // Error names the setting, its origin and what is wrong.
@@ -85,6 +85,12 @@ func (l *loader) fault(key, origin, format string, args ...any) {
 	l.faults = append(l.faults, &Fault{Key: key, Origin: origin, Text: fmt.Sprintf(format, args...)})
 }
 
+// faultOfText notes that a text is no value of a setting.
+func (l *loader) faultOfText(key, origin string, err error) {
+	_, number := errors.AsType[*numberError](err)
+	l.faults = append(l.faults, &Fault{Key: key, Origin: origin, Text: err.Error(), number: number})
+}
+
 func (l *loader) field(s Setting) (reflect.Value, reflect.StructTag) {
 	return reflect.ValueOf(&l.Config).Elem().Field(s.index), reflect.TypeFor[Config]().Field(s.index).Tag
 }
@@ -107,7 +113,7 @@ func (l *loader) setEnv(s Setting, text string) {
 	v, tag := l.field(s)
 	origin := "env " + s.Env
 	if err := setText(v, text, tag); err != nil {
-		l.fault(s.Name, origin, "%v", withLimits(err, s.Name))
+		l.faultOfText(s.Name, origin, err)
 		return
 	}
 	l.origins[s.Name] = origin
@@ -188,12 +194,19 @@ func (l *loader) readKey(read func(string) ([]byte, error), s keySetting) {
 	}
 }
 
-// check adds what Validate finds, with the origin of each value. What a profile took over from the one named default is said of that one
-// alone.
+// check adds what Validate finds, with the origin of each value, and their limits to texts that are no numbers. What a profile took over
+// from the one named default is said of that one alone.
 func (l *loader) check() {
-	all := l.Config.faults()
-	for _, f := range all {
-		if _, set := l.origins[f.Key]; !set && isTakenOver(f, all) {
+	checked := l.Config.faults()
+	for _, err := range l.faults {
+		if f, ok := errors.AsType[*Fault](err); ok && f.number {
+			if limits := checked.limitsOf(f.Key); limits != "" {
+				f.Text += ", " + limits
+			}
+		}
+	}
+	for _, f := range checked.all {
+		if _, set := l.origins[f.Key]; !set && isTakenOver(f, checked.all) {
 			continue
 		}
 		f.Origin = l.Origin(f.Key)

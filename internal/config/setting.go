@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -214,30 +213,3 @@ func suchAs(example string) string {
 type numberError struct{ text string }
 
 func (e *numberError) Error() string { return e.text }
-
-// withLimits adds to the error of a text that is no number the limits of its setting.
-func withLimits(err error, key string) error {
-	if _, ok := errors.AsType[*numberError](err); !ok {
-		return err
-	}
-	if limits := limitsOf(key); limits != "" {
-		return fmt.Errorf("%w, %s", err, limits)
-	}
-	return err
-}
-
-// limitsOf returns the limits of a setting, such as "from 1 to 256": those by which -1 is refused; "" where it is not.
-func limitsOf(key string) string {
-	file := strings.ReplaceAll(key, ".", ": {") + ": -1" + strings.Repeat("}", strings.Count(key, "."))
-	_, err := Load(Sources{File: "file", ReadFile: func(string) ([]byte, error) { return []byte(file), nil }})
-	joined, ok := err.(interface{ Unwrap() []error }) // Load joins its faults
-	if !ok {
-		return ""
-	}
-	for _, err := range joined.Unwrap() {
-		if f, ok := errors.AsType[*Fault](err); ok && f.Key == key && f.Limits != "" {
-			return f.Limits
-		}
-	}
-	return ""
-}

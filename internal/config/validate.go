@@ -23,14 +23,14 @@ import (
 // Validate joins a Fault for every setting that is out of its limits.
 func (c Config) Validate() error {
 	var errs []error
-	for _, f := range c.faults() {
+	for _, f := range c.faults().all {
 		errs = append(errs, f)
 	}
 	return errors.Join(errs...)
 }
 
-func (c Config) faults() []*Fault {
-	var fs faults
+func (c Config) faults() faults {
+	fs := faults{limits: map[string]string{}}
 	c.checkStores(&fs)
 	c.checkListen(&fs, "listen", c.Listen)
 	c.checkHTTP(&fs)
@@ -169,10 +169,14 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-type faults []*Fault
+// faults are what is wrong with a configuration.
+type faults struct {
+	all    []*Fault
+	limits map[string]string // of every setting that has some but those of profiles, such as "from 1 to 256"
+}
 
 func (fs *faults) add(key, format string, args ...any) {
-	*fs = append(*fs, &Fault{Key: key, Text: fmt.Sprintf(format, args...)})
+	fs.all = append(fs.all, &Fault{Key: key, Text: fmt.Sprintf(format, args...)})
 }
 
 // addAll adds what is wrong with a part of the configuration, whose keys begin with the prefix.
@@ -191,13 +195,26 @@ func (fs *faults) addAll(prefix string, all settingschema.Faults) {
 }
 
 func (fs *faults) addOutOfLimits(key string, value, least, most any) {
-	limits := "from " + valueText(least) + " to " + valueText(most)
-	*fs = append(*fs, &Fault{Key: key, Text: valueText(value) + " is out of its limits: set it " + limits, Limits: limits})
+	fs.add(key, "%s is out of its limits: set it %s", valueText(value), limitsText(least, most))
 }
+
+func limitsText(least, most any) string { return "from " + valueText(least) + " to " + valueText(most) }
 
 // within adds a fault when the value is out of its limits; NaN is out of all.
 func within[T cmp.Ordered](fs *faults, key string, value, least, most T) {
+	fs.limits[key] = limitsText(least, most)
 	if !(value >= least && value <= most) {
 		fs.addOutOfLimits(key, value, least, most)
 	}
+}
+
+// limitsOf returns the limits of a setting, "" for one that has none.
+func (fs *faults) limitsOf(key string) string {
+	if ofProfile, ok := strings.CutPrefix(key, "profiles."); ok {
+		_, name, _ := strings.Cut(ofProfile, ".")
+		if least, most, ok := contextprofile.Limits(name); ok {
+			return limitsText(least, most)
+		}
+	}
+	return fs.limits[key]
 }

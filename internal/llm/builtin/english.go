@@ -35,6 +35,12 @@ var english = grammar{
 	join:        joinEnglish,
 }
 
+// enSuperseded is what was so, what is so since then, and the verb of that; enBesides says of the latter that both are so.
+var (
+	enSuperseded = enFacts.pattern("superseded")
+	enBesides    = enFacts.pattern("besides")
+)
+
 // englishObjects are what the rules of facts.txt name for what their object must be.
 var englishObjects = objects{
 	"lasting-thing": lastingThing,

@@ -59,3 +59,19 @@ func TestEnglishWithWordsThatGermanHasTooIsReadAsEnglish(t *testing.T) {
 		})
 	}
 }
+
+// The lists that say what ends a fact are joined with those of all languages.
+func TestGermanWordsEndNothingElseInEnglish(t *testing.T) {
+	for dialogue, want := range map[string]string{
+		"I work at MIT. / I left MIT.":                         "",
+		"I live in Essen. / I don't fast anymore.":             "Lives in Essen.",
+		"Mein Hund heißt Bello. / My dog isn't called Rex.":    "Der Hund heißt Bello.",
+		"Vivo en Bonn. / Ich wohne nicht mehr in Ulm. / Hola.": "Vive en Bonn.",
+	} {
+		t.Run(dialogue, func(t *testing.T) {
+			if got := strings.Join(remembered(t, chat(strings.Split(dialogue, " / "))), "|"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -65,7 +65,7 @@ func (r *reading) read(l extract.Line) {
 			continue
 		}
 		sentence, alone := r.introduced(l, stated.said)
-		sentence = afterGreeting(sentence)
+		sentence = asOfNow(afterGreeting(sentence))
 		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish or German message too little may
 		// show its language.
 		g, t := grammarOf(sentence), retellingOf(sentence)
@@ -177,6 +177,23 @@ func afterGreeting(sentence string) string {
 		}
 	}
 	return sentence
+}
+
+// asOfNow is a sentence without what it says was so before: of "I drink coffee, but since May I only drink tea" it is "I only drink tea".
+// Both clauses must be about the same doing, for who lives in Bruges since May may work where he did.
+func asOfNow(sentence string) string {
+	if !strings.Contains(sentence, " but ") { // as most, for which the expression would cost more
+		return sentence
+	}
+	m := enSuperseded.FindStringSubmatch(sentence)
+	if m == nil || enBesides.MatchString(sentence) {
+		return sentence
+	}
+	before, now, verb := m[1], m[2], strings.ToLower(m[3])
+	if !slices.Contains(strings.Fields(strings.ToLower(before)), verb) {
+		return sentence
+	}
+	return now
 }
 
 // ended is what a sentence takes back of what is known of its speaker, in words that no grammar reads. A property that the

@@ -343,7 +343,8 @@ func readPlaces(c *conn, held rowCache[storedMessage], uid int64, q store.Places
 	return firstOf(places, q.MaxBytes), nil
 }
 
-// sessionsOf finds the user's own sessions among those of the places: by key, which are in order. Where one is not the user's, its sid is 0.
+// sessionsOf finds the user's own sessions among those of the places, in the order of their keys. The sid of one that is not the user's
+// is 0.
 func sessionsOf(c *conn, uid int64, places []memory.Place) (keys []memory.SessionKey, sessions []named, err error) {
 	keys = make([]memory.SessionKey, len(places))
 	for i, p := range places {
