@@ -70,6 +70,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *App, err error) 
 			err = errors.Join(err, opened.close())
 		}
 	}()
+	var beside safegroup.Group
+	opened.add(beside.Wait)
+	beside.Go(func() error { return rehearse(ctx, o.Log) })
 	stores, err := openStores(ctx, cfg, o)
 	if err != nil {
 		return nil, err
@@ -185,7 +188,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 		return nil, err
 	}
 	loops := []func(context.Context) error{
-		b.rehearse, index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.services.Porter.Run,
+		index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.services.Porter.Run,
 		cases.services.Documents.Run, cases.sweeper.Run, cases.keeper.Run, credentials.keys.Run, tenants.Run, watch(b.store, server, b.log),
 	}
 	for _, f := range feeders {

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/stratamem/strata/internal/contextprofile"
@@ -42,13 +43,13 @@ func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (i
 }
 
 // rehearse has what the first Record and its facts need built before they come.
-func (b base) rehearse(ctx context.Context) error {
+func rehearse(ctx context.Context, log *slog.Logger) error {
 	err := safegroup.Contain(func() error {
 		rehearsal.Run()
 		return nil
 	})
 	if err != nil {
-		b.log.ErrorContext(ctx, "what the first facts need was not built: they will take longer", "error", err)
+		log.ErrorContext(ctx, "what the first facts need was not built: they will take longer", "error", err)
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stratamem/strata/internal/secretscan"
 )
 
-// Run looks for secrets in a statement, and verifies it as a fact. It stores nothing and asks no model. What it leaves built takes 6 MiB.
-// The vocabularies of tokens and the grammars of the rules that learn without a model take more than that, and are left to the first
-// message.
+// Run looks for secrets in a statement, and verifies it as a fact. It stores nothing and asks no model. What it leaves built takes
+// 6 MiB of the heap. The vocabularies of tokens and the grammars of the rules that learn without a model take more than that, and
+// are left to the first message.
 func Run() { learn("I moved to Lyon last week.") }
 
 // learn does with a statement what is done with one that a user makes, from its Record until its facts are decided about, and returns

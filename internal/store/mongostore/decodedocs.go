@@ -153,60 +153,60 @@ func (d *sessionDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 }
 
 // UnmarshalBSON implements bson.Unmarshaler.
-func (d *turnDoc) UnmarshalBSON(data []byte) error { return eachField(data, "a turn", d.read) }
+func (t *turnDoc) UnmarshalBSON(data []byte) error { return eachField(data, "a turn", t.read) }
 
-func (d *turnDoc) read(name []byte, v bsoncore.Value) (ok bool) {
+func (t *turnDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 	switch string(name) {
 	case "_id":
-		return readText(v, &d.ID)
+		return readText(v, &t.ID)
 	case "scope":
-		return readText(v, &d.Scope)
+		return readText(v, &t.Scope)
 	case "session":
-		return readText(v, &d.Session)
+		return readText(v, &t.Session)
 	case "turn":
-		return readNumber(v, &d.Turn)
+		return readNumber(v, &t.Turn)
 	case "first_seq":
-		return readNumber(v, &d.FirstSeq)
+		return readNumber(v, &t.FirstSeq)
 	case "last_seq":
-		return readNumber(v, &d.LastSeq)
+		return readNumber(v, &t.LastSeq)
 	case "n":
-		return readNumber(v, &d.N)
+		return readNumber(v, &t.N)
 	case "recallable":
-		return readNumber(v, &d.Recallable)
+		return readNumber(v, &t.Recallable)
 	case "record_time":
-		return readNumber(v, &d.RecordTime)
+		return readNumber(v, &t.RecordTime)
 	case "last_message_time":
-		return readNumber(v, &d.LastMessage)
+		return readNumber(v, &t.LastMessage)
 	case "pending":
-		return readNumber(v, &d.Pending)
+		return readNumber(v, &t.Pending)
 	case "request":
-		return readBytes(v, &d.Request)
+		return readBytes(v, &t.Request)
 	case "request_digest":
-		return readBytes(v, &d.RequestDigest)
+		return readBytes(v, &t.RequestDigest)
 	case "result":
-		return readText(v, &d.Result)
+		return readText(v, &t.Result)
 	case "patch":
-		return readText(v, &d.Patch)
+		return readText(v, &t.Patch)
 	case "state":
-		return readText(v, &d.State)
+		return readText(v, &t.State)
 	case "state_revision":
-		return readNumber(v, &d.StateRevision)
+		return readNumber(v, &t.StateRevision)
 	case "steps":
-		return readNumber(v, &d.Steps)
+		return readNumber(v, &t.Steps)
 	case "tokens":
-		return readNumber(v, &d.Tokens)
+		return readNumber(v, &t.Tokens)
 	case "bytes":
-		return readNumber(v, &d.Bytes)
+		return readNumber(v, &t.Bytes)
 	case "ids":
-		return readList(v, &d.IDs, readBytes)
+		return readList(v, &t.IDs, readBytes)
 	case "calls":
-		return readList(v, &d.Calls, readBytes)
+		return readList(v, &t.Calls, readBytes)
 	case "messages":
-		return readDocuments(v, &d.Messages)
+		return readDocuments(v, &t.Messages)
 	case "erased":
-		return readNumber(v, &d.Erased)
+		return readNumber(v, &t.Erased)
 	case "erasure":
-		return readText(v, &d.Erasure)
+		return readText(v, &t.Erasure)
 	}
 	return true
 }
@@ -281,30 +281,30 @@ func (d *nodeDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 }
 
 // UnmarshalBSON implements bson.Unmarshaler.
-func (d *manifestDoc) UnmarshalBSON(data []byte) error {
-	return eachField(data, "a list of segments", d.read)
+func (m *manifestDoc) UnmarshalBSON(data []byte) error {
+	return eachField(data, "a list of segments", m.read)
 }
 
-func (d *manifestDoc) read(name []byte, v bsoncore.Value) (ok bool) {
+func (m *manifestDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 	switch string(name) {
 	case "_id":
-		return readText(v, &d.Scope)
+		return readText(v, &m.Scope)
 	case "rev":
-		return readNumber(v, &d.Rev)
+		return readNumber(v, &m.Rev)
 	case "next_no":
-		return readNumber(v, &d.NextNo)
+		return readNumber(v, &m.NextNo)
 	case "epoch":
-		return readNumber(v, &d.Epoch)
+		return readNumber(v, &m.Epoch)
 	case "retiring":
-		return readBool(v, &d.Retiring)
+		return readBool(v, &m.Retiring)
 	case "clearing":
-		return readList(v, &d.Clearing, readText[string])
+		return readList(v, &m.Clearing, readText[string])
 	case "segments":
-		return readDocuments(v, &d.Segments)
+		return readDocuments(v, &m.Segments)
 	case "last_no":
-		return readNumber(v, &d.LastNo)
+		return readNumber(v, &m.LastNo)
 	case "feed":
-		return readDocument(v, &d.Feed)
+		return readDocument(v, &m.Feed)
 	}
 	return true
 }

@@ -359,8 +359,8 @@ func (s *transcript) messagesSideBySide(
 // placesInTurn bounds what is in memory beyond MaxBytes where messages are large.
 const placesInTurn = 128
 
-// placeFound adds the messages at the places, which are read by one query after the other where they were not found at once. It reports true
-// where one was over the limit.
+// placeFound adds the messages at the places, which are read by one query after the other where they were not found at once. It reports
+// true where one was over the limit.
 func (s *transcript) placeFound(
 	ctx context.Context, scope memory.ScopeKey, p *placing, places []memory.Place, found map[memory.Place]*foundMessage,
 ) (full bool, err error) {
