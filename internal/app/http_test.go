@@ -672,7 +672,10 @@ func TestHTTP(t *testing.T) {
 		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		res := must(http.ReadResponse(bufio.NewReader(c), nil))(t)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer res.Body.Close()
 		if body := must(io.ReadAll(res.Body))(t); res.StatusCode != http.StatusGatewayTimeout || !strings.Contains(string(body), "X-Server-Timeout") {
 			t.Errorf("%d %s", res.StatusCode, body)
