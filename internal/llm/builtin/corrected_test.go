@@ -1,7 +1,6 @@
 package builtin_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +21,7 @@ func TestWhatIsPutRightTakesThePlaceOfWhatWasWrong(t *testing.T) {
 		"I have physio every Tuesday. / Is it true? / Actually it's May": {"Has physio every Tuesday."},
 	} {
 		t.Run(dialogue, func(t *testing.T) {
-			if diff := cmp.Diff(want, remembered(t, chat(strings.Split(dialogue, " / ")))); diff != "" {
+			if diff := cmp.Diff(want, remembered(t, chat(linesOf(dialogue)))); diff != "" {
 				t.Error(diff)
 			}
 		})

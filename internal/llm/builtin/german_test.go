@@ -14,15 +14,7 @@ var germanRows string
 
 func TestWhatIsSaidInGermanIsLearntInGerman(t *testing.T) {
 	facts, nothing := 0, 0
-	for row := range strings.Lines(germanRows) {
-		row = strings.TrimSpace(row)
-		if row == "" || strings.HasPrefix(row, "#") {
-			continue
-		}
-		dialogue, want, ok := strings.Cut(row, "\t")
-		if !ok {
-			t.Fatalf("no tab in %q", row)
-		}
+	for dialogue, want := range eachRow(t, germanRows) {
 		if want == "-" {
 			want = ""
 			nothing++
@@ -30,7 +22,7 @@ func TestWhatIsSaidInGermanIsLearntInGerman(t *testing.T) {
 			facts++
 		}
 		t.Run(dialogue, func(t *testing.T) {
-			if got := strings.Join(remembered(t, chat(strings.Split(dialogue, " / "))), "|"); got != want {
+			if got := strings.Join(remembered(t, chat(linesOf(dialogue))), "|"); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -69,7 +61,7 @@ func TestGermanWordsEndNothingElseInEnglish(t *testing.T) {
 		"Vivo en Bonn. / Ich wohne nicht mehr in Ulm. / Hola.": "Vive en Bonn.",
 	} {
 		t.Run(dialogue, func(t *testing.T) {
-			if got := strings.Join(remembered(t, chat(strings.Split(dialogue, " / "))), "|"); got != want {
+			if got := strings.Join(remembered(t, chat(linesOf(dialogue))), "|"); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})

@@ -104,7 +104,7 @@ func TestALaterValueTakesThePlaceOfAnEarlierOne(t *testing.T) {
 		"Usamos MySQL en el proyecto. / Hemos pasado de MySQL a PostgreSQL 16.": "Usamos MySQL",
 	} {
 		t.Run(dialogue, func(t *testing.T) {
-			holding := remembered(t, chat(strings.Split(dialogue, " / ")))
+			holding := remembered(t, chat(linesOf(dialogue)))
 			if len(holding) == 0 || slices.ContainsFunc(holding, func(f string) bool { return strings.Contains(f, old) }) {
 				t.Errorf("holds %q", holding)
 			}

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	_ "embed"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -14,21 +15,13 @@ var pairs string
 
 func TestWhatIsTakenBackDoesNotHold(t *testing.T) {
 	ends, stays := 0, 0
-	for row := range strings.Lines(pairs) {
-		row = strings.TrimSpace(row)
-		if row == "" || strings.HasPrefix(row, "#") {
-			continue
-		}
-		dialogue, want, ok := strings.Cut(row, "\t")
-		if !ok {
-			t.Fatalf("no tab in %q", row)
-		}
+	for dialogue, want := range eachRow(t, pairs) {
 		if strings.Contains(" "+want, " -") {
 			ends++
 		} else {
 			stays++
 		}
-		t.Run(dialogue, func(t *testing.T) { wantHolding(t, strings.Split(dialogue, " / "), want) })
+		t.Run(dialogue, func(t *testing.T) { wantHolding(t, linesOf(dialogue), want) })
 	}
 	t.Logf("%d pairs that end something, %d that end nothing", ends, stays)
 	if ends < 80 || stays < 40 {
@@ -36,14 +29,43 @@ func TestWhatIsTakenBackDoesNotHold(t *testing.T) {
 	}
 }
 
+// eachRow are the rows of a file with what is wanted of each; lines that begin with # say what rows are for.
+func eachRow(t *testing.T, file string) iter.Seq2[string, string] {
+	return func(yield func(dialogue, want string) bool) {
+		for row := range strings.Lines(file) {
+			row = strings.TrimSpace(row)
+			if row == "" || strings.HasPrefix(row, "#") {
+				continue
+			}
+			dialogue, want, ok := strings.Cut(row, "\t")
+			if !ok {
+				t.Fatalf("no tab in %q", row)
+			}
+			if !yield(dialogue, want) {
+				return
+			}
+		}
+	}
+}
+
+// linesOf are what is said in a row, one after the other.
+func linesOf(dialogue string) []string { return strings.Split(dialogue, " / ") }
+
+// signed are the parts of "+a -b", each with its sign.
+func signed(want string) []string {
+	return strings.Split(strings.ReplaceAll(strings.ReplaceAll(" "+want, " +", "\n+"), " -", "\n-"), "\n")[1:]
+}
+
+// has reports whether one of the facts has the words.
+func has(facts []string, words string) bool {
+	return slices.ContainsFunc(facts, func(f string) bool { return strings.Contains(f, words) })
+}
+
 // wantHolding checks what holds after the lines: of "+a -b" a fact with a, and none with b, though one had it before.
 func wantHolding(t *testing.T, lines []string, want string) {
 	t.Helper()
-	has := func(facts []string, words string) bool {
-		return slices.ContainsFunc(facts, func(f string) bool { return strings.Contains(f, words) })
-	}
 	holding := remembered(t, chat(lines))
-	for _, part := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(" "+want, " +", "\n+"), " -", "\n-"), "\n")[1:] {
+	for _, part := range signed(want) {
 		words := part[1:]
 		switch {
 		case part[0] == '+' && !has(holding, words):

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -54,21 +53,10 @@ func holdingAfter(t *testing.T, lines []string) (holding, learnt []string) {
 
 func TestAValueThatAnotherReplacesHoldsNoMore(t *testing.T) {
 	said, unlearnt := 0, 0
-	for row := range strings.Lines(replaced) {
-		row = strings.TrimSpace(row)
-		if row == "" || strings.HasPrefix(row, "#") {
-			continue
-		}
-		dialogue, want, ok := strings.Cut(row, "\t")
-		if !ok {
-			t.Fatalf("no tab in %q", row)
-		}
+	for dialogue, want := range eachRow(t, replaced) {
 		t.Run(dialogue, func(t *testing.T) {
-			holding, learnt := holdingAfter(t, strings.Split(dialogue, " / "))
-			has := func(facts []string, words string) bool {
-				return slices.ContainsFunc(facts, func(f string) bool { return strings.Contains(f, words) })
-			}
-			for _, part := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(" "+want, " +", "\n+"), " -", "\n-"), "\n")[1:] {
+			holding, learnt := holdingAfter(t, linesOf(dialogue))
+			for _, part := range signed(want) {
 				words := part[1:]
 				said++
 				switch {
