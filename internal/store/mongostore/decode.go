@@ -46,59 +46,6 @@ func decodeAll[D any](ctx context.Context, cursor *mongo.Cursor, to *[]D) error 
 	return cursor.Err()
 }
 
-// UnmarshalBSON implements bson.Unmarshaler, without reflection: a context reads hundreds of messages, and the driver's decoding of their
-// fields was most of what it took here. BenchmarkDecodingATurn compares the two.
-func (d *messageDoc) UnmarshalBSON(data []byte) error {
-	*d = messageDoc{}
-	return eachField(data, "a message", func(name []byte, v bsoncore.Value) (ok bool) {
-		switch string(name) {
-		case "id":
-			return readText(v, &d.ID)
-		case "body_hash":
-			return readBytes(v, &d.BodyHash)
-		case "seq":
-			return readNumber(v, &d.Seq)
-		case "role":
-			return readNumber(v, &d.Role)
-		case "origin":
-			return readNumber(v, &d.Origin)
-		case "extract":
-			return readNumber(v, &d.Extract)
-		case "pinned":
-			return readBool(v, &d.Pinned)
-		case "hidden":
-			return readBool(v, &d.Hidden)
-		case "deleted":
-			return readBool(v, &d.Deleted)
-		case "freed":
-			return readBool(v, &d.Freed)
-		case "first_hash":
-			return readBytes(v, &d.FirstHash)
-		case "create_time":
-			return readNumber(v, &d.CreateTime)
-		case "record_time":
-			return readNumber(v, &d.RecordTime)
-		case "o200k":
-			return readNumber(v, &d.O200K)
-		case "cl100k":
-			return readNumber(v, &d.CL100K)
-		case "name":
-			return readText(v, &d.Name)
-		case "text":
-			return readText(v, &d.Text)
-		case "parts":
-			return readText(v, &d.Parts)
-		case "tags":
-			return readList(v, &d.Tags, readText[string])
-		case "metadata":
-			return readText(v, &d.Metadata)
-		case "original":
-			return readOptional(v, &d.Original, readOriginal)
-		}
-		return true
-	})
-}
-
 // eachField calls read with the fields of a document that are not null. One that read refuses is an error, whose text names no value.
 func eachField(data []byte, what string, read func(name []byte, v bsoncore.Value) (ok bool)) error {
 	size, rest, ok := bsoncore.ReadLength(data)
@@ -190,5 +137,3 @@ func readList[T any](v bsoncore.Value, to *[]T, read func(v bsoncore.Value, to *
 func readDocuments[T any](v bsoncore.Value, to *[]T) bool {
 	return readList(v, to, func(v bsoncore.Value, to *T) bool { return readDocument(v, to) })
 }
-
-func readOriginal(v bsoncore.Value, to *originalDoc) bool { return readDocument(v, to) }

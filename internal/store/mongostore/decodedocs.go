@@ -212,6 +212,57 @@ func (t *turnDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 }
 
 // UnmarshalBSON implements bson.Unmarshaler.
+func (d *messageDoc) UnmarshalBSON(data []byte) error { return eachField(data, "a message", d.read) }
+
+func (d *messageDoc) read(name []byte, v bsoncore.Value) (ok bool) {
+	switch string(name) {
+	case "id":
+		return readText(v, &d.ID)
+	case "body_hash":
+		return readBytes(v, &d.BodyHash)
+	case "seq":
+		return readNumber(v, &d.Seq)
+	case "role":
+		return readNumber(v, &d.Role)
+	case "origin":
+		return readNumber(v, &d.Origin)
+	case "extract":
+		return readNumber(v, &d.Extract)
+	case "pinned":
+		return readBool(v, &d.Pinned)
+	case "hidden":
+		return readBool(v, &d.Hidden)
+	case "deleted":
+		return readBool(v, &d.Deleted)
+	case "freed":
+		return readBool(v, &d.Freed)
+	case "first_hash":
+		return readBytes(v, &d.FirstHash)
+	case "create_time":
+		return readNumber(v, &d.CreateTime)
+	case "record_time":
+		return readNumber(v, &d.RecordTime)
+	case "o200k":
+		return readNumber(v, &d.O200K)
+	case "cl100k":
+		return readNumber(v, &d.CL100K)
+	case "name":
+		return readText(v, &d.Name)
+	case "text":
+		return readText(v, &d.Text)
+	case "parts":
+		return readText(v, &d.Parts)
+	case "tags":
+		return readList(v, &d.Tags, readText[string])
+	case "metadata":
+		return readText(v, &d.Metadata)
+	case "original":
+		return readOptional(v, &d.Original, readOriginal)
+	}
+	return true
+}
+
+// UnmarshalBSON implements bson.Unmarshaler.
 func (d *nodeDoc) UnmarshalBSON(data []byte) error { return eachField(data, "a summary", d.read) }
 
 func (d *nodeDoc) read(name []byte, v bsoncore.Value) (ok bool) {
@@ -432,3 +483,5 @@ func (d *evidenceDoc) read(name []byte, v bsoncore.Value) (ok bool) {
 }
 
 func readMerge(v bsoncore.Value, to *mergeDoc) bool { return readDocument(v, to) }
+
+func readOriginal(v bsoncore.Value, to *originalDoc) bool { return readDocument(v, to) }
