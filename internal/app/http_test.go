@@ -33,7 +33,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/store"
 )
 
 // entrance is a way to call the server.
@@ -753,6 +756,43 @@ func zipped(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// slowUsers is a store that takes its time to read a user.
+type slowUsers struct {
+	store.PrimaryStore
+	takes time.Duration
+}
+
+func (s slowUsers) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {
+	select {
+	case <-ctx.Done():
+		return memory.User{}, ctx.Err()
+	case <-time.After(s.takes):
+	}
+	return s.PrimaryStore.User(ctx, ref)
+}
+
+// How long a body is waited for says nothing of how long a call may take whose body has come, or which has none.
+func TestACallMayTakeLongerThanItsBodyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const patience = 100 * time.Millisecond
+	wrap := func(s store.PrimaryStore) store.PrimaryStore { return slowUsers{s, 4 * patience} }
+	h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: wrap}, func(c *config.Config) { c.ReplyTimeout = patience })
+	h.record(t, "s", user("m", "plums"))
+	connected := map[string]string{"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
+	for _, call := range []struct {
+		method, path, body string
+		header             map[string]string
+	}{
+		{http.MethodGet, "/v1/users/ada", "", nil},
+		{http.MethodGet, "/v1/users/ada/export", "", nil},
+		{http.MethodPost, "/memory.v1.UserService/GetUser", `{"user_id":"ada"}`, connected},
+	} {
+		if code, _, body := h.overHTTP(t, call.method, call.path, call.body, call.header); code != http.StatusOK {
+			t.Errorf("%s %s: %d %s", call.method, call.path, code, body)
+		}
+	}
 }
 
 func TestSlowHTTPClientsAreCutOff(t *testing.T) {

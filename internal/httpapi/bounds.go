@@ -141,7 +141,7 @@ type patientBody struct {
 // errLateBody is what a body fails with that did not come whole until its end.
 var errLateBody = errors.New("the call's deadline passed before its body had come")
 
-// Read fails when nothing comes for too long.
+// Read fails when nothing comes for too long. Once the body has ended its client may be silent as long as the call takes.
 func (b *patientBody) Read(p []byte) (int, error) {
 	late := time.Now().Add(b.patience)
 	if !b.until.IsZero() && b.until.Before(late) {
@@ -151,7 +151,10 @@ func (b *patientBody) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) && late.Equal(b.until) {
+	switch {
+	case errors.Is(err, io.EOF):
+		_ = b.w.SetReadDeadline(time.Time{})
+	case errors.Is(err, os.ErrDeadlineExceeded) && late.Equal(b.until):
 		err = errLateBody
 	}
 	return n, err

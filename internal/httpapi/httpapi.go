@@ -102,7 +102,9 @@ func New(o Options) (http.Handler, error) {
 // inTime bounds how long a body is waited for that no handler reads: net/http reads it to its end before it sends a refusal.
 func inTime(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)) // who reads sets it anew
+		if r.Body != http.NoBody { // else net/http reads on while the call runs, and would end it
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience)) // who reads sets it anew
+		}
 		next.ServeHTTP(w, r)
 	})
 }
