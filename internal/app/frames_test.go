@@ -11,67 +11,88 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/client"
 )
 
-// tappedConn is a connection that keeps what the server sends by it.
+// tappedConn is a connection of a client that keeps what is sent by it.
 type tappedConn struct {
 	net.Conn
-	mu  *sync.Mutex
-	all *bytes.Buffer
+	received, sent *tape
 }
 
-func (h tappedConn) Read(b []byte) (int, error) {
-	n, err := h.Conn.Read(b)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all.Write(b[:n])
+// tape is what was sent in a direction.
+type tape struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (t *tape) keep(b []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.Write(b)
+}
+
+// frames are those on the tape, behind a number of bytes; the last one may not have come whole, and is left out.
+func (t *tape) frames(behind int) (all []http2.Frame) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for frames := http2.NewFramer(nil, bytes.NewReader(t.all.Bytes()[min(behind, t.all.Len()):])); ; {
+		f, err := frames.ReadFrame()
+		if err != nil {
+			return all
+		}
+		all = append(all, f)
+	}
+}
+
+func (c tappedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.keep(b[:n])
 	return n, err
 }
 
-// What the transport sends beside a reply is written, read and acknowledged while a small call runs.
-func TestTheServerSendsNothingBesideTheRepliesOfSmallCalls(t *testing.T) {
+func (c tappedConn) Write(b []byte) (int, error) {
+	c.sent.keep(b)
+	return c.Conn.Write(b)
+}
+
+// What the transport sends beside a call and its reply is written, read and acknowledged while a small call runs.
+func TestNothingIsSentBesideSmallCallsAndTheirReplies(t *testing.T) {
 	h := start(t)
-	var mu sync.Mutex
-	var all bytes.Buffer
+	var received, sent tape
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		return tappedConn{conn, &mu, &all}, err
+		return tappedConn{conn, &received, &sent}, err
 	}
-	conn := must(grpc.NewClient("passthrough:///"+h.conn.Target(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(dial)))(t)
-	defer conn.Close()
-	c := memoryv1.NewMemoryServiceClient(conn)
+	c := must(client.New(h.conn.Target(), client.Options{Dial: []grpc.DialOption{grpc.WithContextDialer(dial)}}))(t)
+	defer c.Close()
 	for i := range 20 {
-		must(c.Record(h.ctx, &memoryv1.RecordRequest{
+		must(c.Memory.Record(h.ctx, &memoryv1.RecordRequest{
 			UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user(fmt.Sprint(i), strings.Repeat("plums ", 200))},
 		}))(t)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	replied := false
-	for frames := http2.NewFramer(nil, bytes.NewReader(all.Bytes())); ; {
-		f, err := frames.ReadFrame()
-		if err != nil { // the last one may not have come whole
-			break
-		}
-		switch f := f.(type) {
-		case *http2.HeadersFrame:
-			replied = true
-		case *http2.WindowUpdateFrame:
-			if replied || f.StreamID != 0 {
-				t.Errorf("the server widens the window of stream %d by %d bytes", f.StreamID, f.Increment)
-			}
-		case *http2.PingFrame:
-			if !f.IsAck() {
-				t.Error("the server sends a PING")
+	calls := 0
+	for side, frames := range map[string][]http2.Frame{"server": received.frames(0), "client": sent.frames(len(http2.ClientPreface))} {
+		for _, f := range frames {
+			switch f := f.(type) {
+			case *http2.HeadersFrame:
+				calls++
+			case *http2.WindowUpdateFrame:
+				if calls > 0 || f.StreamID != 0 {
+					t.Errorf("the %s widens the window of stream %d by %d bytes", side, f.StreamID, f.Increment)
+				}
+			case *http2.PingFrame:
+				if !f.IsAck() {
+					t.Errorf("the %s sends a PING", side)
+				}
 			}
 		}
-	}
-	if !replied {
-		t.Error("no reply was seen")
+		if calls == 0 {
+			t.Errorf("nothing that the %s sent was seen", side)
+		}
+		calls = 0
 	}
 }
 

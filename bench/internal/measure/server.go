@@ -193,9 +193,11 @@ func procKiB(path, key string) (int64, error) {
 	return 0, fmt.Errorf("no %s in %s", key, path)
 }
 
-// Dial connects to a server. Calls made before it listens fail at once unless they wait for it.
+// Dial connects to a server, with windows as those of the package client. Calls made before it listens fail at once unless they wait for
+// it.
 func Dial(addr string) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(1<<20), grpc.WithStaticConnWindowSize(4<<20))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
