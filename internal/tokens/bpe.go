@@ -9,6 +9,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // The vocabularies take tens of megabytes and some hundred milliseconds, so each is built when it is first needed and
@@ -22,10 +23,13 @@ var (
 
 // buildVocabularies builds both side by side: the first message that is counted waits for them.
 var buildVocabularies = sync.OnceFunc(func() {
-	var second sync.WaitGroup
-	second.Go(func() { cl100k() })
+	var second safegroup.Group
+	second.Go(func() error {
+		cl100k()
+		return nil
+	})
 	o200k()
-	second.Wait()
+	_ = second.Wait() // one that cannot be built panics where it is counted by
 })
 
 // bpe counts exactly, by a vocabulary of OpenAI's.
