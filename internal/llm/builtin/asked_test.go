@@ -34,6 +34,14 @@ func textsLearntOf(t *testing.T, said string) []string {
 	return out
 }
 
+// wantLearnt checks the texts of the facts that stand after one message, in any order.
+func wantLearnt(t *testing.T, said string, want []string) {
+	t.Helper()
+	if got := slices.Sorted(slices.Values(textsLearntOf(t, said))); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("%s: learnt %q, want %q", said, got, want)
+	}
+}
+
 // verified is what the rules make of a task, and what of that is refused.
 func verified(t *testing.T, task extract.Task) ([]extract.Proposal, []extract.Rejection) {
 	t.Helper()
@@ -53,11 +61,7 @@ func TestSeveralThingsThatAreAskedToBeKeptAreLearntOnceEach(t *testing.T) {
 		"Note that I am allergic to bee stings and I moved to Busan in March": {"Is allergic to bee stings.", "Moved to Busan in March."},
 		"Remember that I'm vegan and I work at a bakery":                      {"Is vegan.", "Works at a bakery."},
 	} {
-		got := textsLearntOf(t, said)
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: learnt %q, want %q", said, got, want)
-		}
+		wantLearnt(t, said, want)
 	}
 }
 
