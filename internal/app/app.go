@@ -70,9 +70,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *App, err error) 
 			err = errors.Join(err, opened.close())
 		}
 	}()
-	var beside safegroup.Group
-	opened.add(beside.Wait)
-	beside.Go(func() error { return rehearse(ctx, o.Log) })
+	opened.add(rehearse(ctx, o.Log)) // beside the opening of the stores
 	stores, err := openStores(ctx, cfg, o)
 	if err != nil {
 		return nil, err

@@ -42,16 +42,23 @@ func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (i
 	})}, nil
 }
 
-// rehearse has what the first Record and its facts need built before they come.
-func rehearse(ctx context.Context, log *slog.Logger) error {
-	err := safegroup.Contain(func() error {
+// rehearse begins to build what the first Record and its facts need, and returns what waits until that is done.
+func rehearse(ctx context.Context, log *slog.Logger) (wait func() error) {
+	done := make(chan struct{})
+	run := func() error {
 		rehearsal.Run()
 		return nil
-	})
-	if err != nil {
-		log.ErrorContext(ctx, "what the first facts need was not built: they will take longer", "error", err)
 	}
-	return nil
+	safegroup.Go(run, func(err error) {
+		defer close(done)
+		if err != nil {
+			log.ErrorContext(ctx, "what the first facts need was not built: they will take longer", "error", err)
+		}
+	})
+	return func() error {
+		<-done
+		return nil
+	}
 }
 
 // newFeeders makes what feeds each view.
