@@ -188,13 +188,6 @@ def test_an_address_may_have_its_scheme_as_for_the_command(strata: Server, user:
         secure.record(user, "s", said(1))  # the server speaks no TLS
 
 
-async def test_recall_has_a_deadline_of_its_own(client: Client, aclient: AsyncClient, user: str) -> None:
-    with pytest.raises(stratamem.DeadlineExceeded):
-        client.recall(user, "s", "dinner?", timeout=1e-6)
-    with pytest.raises(stratamem.DeadlineExceeded):
-        await aclient.recall(user, "s", "dinner?", timeout=1e-6)
-
-
 def test_a_stream_is_read_and_fails_like_a_call(client: Client, user: str) -> None:
     client.record(user, "s", said(3))
     parts = list(client.users.ExportUser(v1.ExportUserRequest(user_id=user)))

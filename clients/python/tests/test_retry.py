@@ -28,10 +28,12 @@ class Failing(memory_service_pb2_grpc.MemoryServiceServicer, fact_service_pb2_gr
         self.failures: list[tuple[grpc.StatusCode, str, float | None, dict[str, str]]] = []
         self.requests: list[Any] = []
         self.metadata: list[dict[str, Any]] = []
+        self.left: list[float] = []  # seconds until the call's deadline, as it arrived
 
     def _take(self, request: Any, context: grpc.ServicerContext) -> None:
         self.requests.append(request)
         self.metadata.append(dict(context.invocation_metadata()))
+        self.left.append(context.time_remaining())
         if not self.failures:
             return
         code, reason, after, metadata = self.failures.pop(0)
@@ -54,6 +56,10 @@ class Failing(memory_service_pb2_grpc.MemoryServiceServicer, fact_service_pb2_gr
     def Record(self, request: Any, context: grpc.ServicerContext) -> v1.RecordResponse:
         self._take(request, context)
         return v1.RecordResponse(last_seq=7)
+
+    def BuildContext(self, request: Any, context: grpc.ServicerContext) -> v1.BuildContextResponse:
+        self._take(request, context)
+        return v1.BuildContextResponse()
 
     def ListMessages(self, request: Any, context: grpc.ServicerContext) -> v1.ListMessagesResponse:
         self._take(request, context)
@@ -151,6 +157,26 @@ def test_all_attempts_share_one_deadline() -> None:
     assert attempts.left() == 2.0
     with pytest.raises(StrataError):
         attempts.wait(unavailable)  # four seconds, and two are left
+
+
+def test_a_call_may_have_a_deadline_of_its_own(failing: tuple[Failing, str]) -> None:
+    f, address = failing
+    with Client(address, key="", timeout=3600) as client:
+        client.record("u", "s")
+        client.record("u", "s", timeout=60)
+        client.build_context("u", "s", "dinner?", timeout=60)
+        client.recall("u", "s", "dinner?", timeout=60)
+    assert [left > 600 for left in f.left] == [True, False, False, False]
+
+
+async def test_a_call_may_have_a_deadline_of_its_own_with_asyncio(failing: tuple[Failing, str]) -> None:
+    f, address = failing
+    async with AsyncClient(address, key="", timeout=3600) as client:
+        await client.record("u", "s")
+        await client.record("u", "s", timeout=60)
+        await client.build_context("u", "s", "dinner?", timeout=60)
+        await client.recall("u", "s", "dinner?", timeout=60)
+    assert [left > 600 for left in f.left] == [True, False, False, False]
 
 
 def test_a_wait_that_the_deadline_does_not_hold_is_not_begun(failing: tuple[Failing, str]) -> None:
