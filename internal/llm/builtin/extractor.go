@@ -63,6 +63,9 @@ const (
 	opRetract = "retract"
 )
 
+// adds reports whether the finding is a fact, not one that is taken back.
+func (f finding) adds() bool { return f.op == opAdd }
+
 // object is what the finding is about, as it was said.
 func (f finding) object() string { return f.said[f.from:f.to] }
 

@@ -44,20 +44,12 @@ const maxStale = 2
 
 // read takes one line of a user. Nothing is learnt from one that is there only to understand others.
 func (r *reading) read(l extract.Line) {
-	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
-	ofMessage := grammarOf(said)
-	spanish := isSpanish(said)
-	if !spanish && ofMessage != &german { // "im" is a word of German
-		said = enContracted.ReplaceAllStringFunc(said, contract)
-	}
+	m := messageOf(l.Text)
 	fresh, framed := true, r.played(l)
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
-	if chat := pastedChat.FindStringIndex(said); chat != nil {
-		said = said[:chat[0]]
-	}
-	for _, stated := range restatedAll(ofMessage.sentence.FindAllString(said, maxSentences)) {
+	for _, stated := range restatedAll(m.grammar.sentence.FindAllString(m.said, maxSentences)) {
 		if r.turns(stated.said) {
 			framed = r.plays
 		}
@@ -66,33 +58,7 @@ func (r *reading) read(l extract.Line) {
 		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = asOfNow(afterGreeting(sentence))
-		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish or German message too little may
-		// show its language.
-		g, t := grammarOf(sentence), retellingOf(sentence)
-		if spanish && t == &englishRetelling {
-			t = &spanishRetelling
-		}
-		if ofMessage == &german && g == &english && !text.ShowsEnglish(sentence) {
-			g, t = &german, &germanRetelling
-		}
-		found := g.read(sentence, r.last)
-		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
-		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
-		f, ok := asked(sentence)
-		remembers := f.rule == rememberedRule
-		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
-			found = append(found, f)
-		}
-		if !ok && !states {
-			found = append(found, t.calledWithin(sentence)...)
-		}
-		ended := r.ended(l, sentence, found)
-		found = append(found, ended...)
-		found = append(found, g.left(sentence, t, found, r.replaces(l))...)
-		if len(ended) > 0 {
-			found = append(found, t.successors(sentence, found)...)
-		}
-		for _, f := range found {
+		for _, f := range r.find(l, m, sentence) {
 			f = r.inPlaceOfMended(l, f)
 			switch {
 			case stated.quote != "":
@@ -114,6 +80,62 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+}
+
+// message is what a line says, and how its sentences are read where they do not show their language.
+type message struct {
+	said    string
+	grammar *grammar
+	spanish bool
+}
+
+// messageOf is a message as rules read it, up to where somebody else's words are pasted.
+func messageOf(said string) message {
+	said = enTitle.ReplaceAllString(strings.ReplaceAll(said, "’", "'"), "$1 $2")
+	m := message{said: said, grammar: grammarOf(said), spanish: isSpanish(said)}
+	if !m.spanish && m.grammar != &german { // "im" is a word of German
+		m.said = enContracted.ReplaceAllStringFunc(said, contract)
+	}
+	if chat := pastedChat.FindStringIndex(m.said); chat != nil {
+		m.said = m.said[:chat[0]]
+	}
+	return m
+}
+
+// languageOf is how a sentence of the message is read. Of a message in two languages each sentence is read by its own. Of a sentence in a
+// Spanish or German message too little may show its language.
+func (m message) languageOf(sentence string) (*grammar, *retelling) {
+	g, t := grammarOf(sentence), retellingOf(sentence)
+	if m.spanish && t == &englishRetelling {
+		t = &spanishRetelling
+	}
+	if m.grammar == &german && g == &english && !text.ShowsEnglish(sentence) {
+		g, t = &german, &germanRetelling
+	}
+	return g, t
+}
+
+// find is what a sentence of a line states, and what it takes back.
+func (r *reading) find(l extract.Line, m message, sentence string) []finding {
+	g, t := m.languageOf(sentence)
+	found := g.read(sentence, r.last)
+	states := slices.ContainsFunc(found, finding.adds)
+	// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
+	f, ok := asked(sentence)
+	remembers := f.rule == rememberedRule
+	if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
+		found = append(found, f)
+	}
+	if !ok && !states {
+		found = append(found, t.calledWithin(sentence)...)
+	}
+	ended := r.ended(l, sentence, found)
+	found = append(found, ended...)
+	found = append(found, g.left(sentence, t, found, r.replaces(l))...)
+	if len(ended) > 0 {
+		found = append(found, t.successors(sentence, found)...)
+	}
+	return found
 }
 
 // frame begins what its speaker does not state: a text to translate or to mend, or somebody else's words. It lasts to the end of the
