@@ -13,12 +13,14 @@ import (
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
 type reading struct {
-	task  extract.Task
-	ops   []extract.Op
-	plays bool      // whether a part is played, in which nothing is meant
-	heard time.Time // when the user last said something
-	last  []finding // of the latest user line that stated something, without a question since
-	stale int       // user lines since
+	task   extract.Task
+	ops    []extract.Op
+	plays  bool      // whether a part is played, in which nothing is meant
+	heard  time.Time // when the user last said something
+	last   []finding // of the latest user line that stated something, without a question since
+	stale  int       // user lines since
+	said   string    // the user's line before
+	latest statement // the sentence before, whatever it stated
 }
 
 // enTitle is an abbreviation before a name, whose stop ends no sentence.
@@ -58,7 +60,11 @@ func (r *reading) read(l extract.Line) {
 		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = asOfNow(afterGreeting(sentence))
-		for _, f := range r.find(l, m, sentence) {
+		found, back := r.findAfterLatest(l, m, sentence)
+		if back {
+			stated.quote = strings.TrimSpace(sentence)
+		}
+		for _, f := range found {
 			f = r.inPlaceOfMended(l, f)
 			switch {
 			case stated.quote != "":
@@ -80,6 +86,7 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+	r.said = l.Text
 }
 
 // message is what a line says, and how its sentences are read where they do not show their language.
@@ -115,10 +122,20 @@ func (m message) languageOf(sentence string) (*grammar, *retelling) {
 	return g, t
 }
 
+var (
+	// enQuit does not say what was quit: a job, unless something else in enQuitOtherwise was spoken of.
+	enQuit          = enFacts.pattern("quit")
+	enQuitOtherwise = enFacts.pattern("quit-otherwise")
+)
+
 // find is what a sentence of a line states, and what it takes back.
 func (r *reading) find(l extract.Line, m message, sentence string) []finding {
 	g, t := m.languageOf(sentence)
 	found := g.read(sentence, r.last)
+	quit := enQuit.MatchString(sentence) && enQuitOtherwise.MatchString(r.said+"\n"+l.Text)
+	if quit {
+		found = slices.DeleteFunc(found, finding.retracts)
+	}
 	states := slices.ContainsFunc(found, finding.adds)
 	// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
 	f, ok := asked(sentence)
@@ -129,7 +146,10 @@ func (r *reading) find(l extract.Line, m message, sentence string) []finding {
 	if !ok && !states {
 		found = append(found, t.calledWithin(sentence)...)
 	}
-	ended := r.ended(l, sentence, found)
+	var ended []finding
+	if !quit {
+		ended = r.ended(l, sentence, found)
+	}
 	found = append(found, ended...)
 	found = append(found, g.left(sentence, t, found, r.replaces(l))...)
 	if len(ended) > 0 {
