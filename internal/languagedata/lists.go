@@ -231,4 +231,5 @@ const (
 	HeadingSummary          List = "headings/summary" // with %d for the last message that it covers
 	HeadingRecalled         List = "headings/recalled"
 	HeadingSessionFacts     List = "headings/session-facts"
+	HeadingWish             List = "headings/wish" // before what the user asks of the reader
 )
