@@ -300,22 +300,23 @@ const (
 )
 
 // readPlaces reads the places some at a time, so that little more than the limit is ever in memory: by queries that run at once, each
-// for places that lie together. Whose sessions they are in is found out beside the first.
+// for places that lie together. Whose sessions they are in is found out first, while the first of these queries are made and wait as well.
 func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
 	p := placing{maxBytes: q.MaxBytes}
 	for some := range slices.Chunk(q.Places, placesAtOnce) {
 		found, taken := make([]*foundMessage, len(some)), &room{limit: q.MaxBytes}
 		g, reading := safegroup.WithContext(ctx)
+		g.Go(func() error {
+			for part := range slices.Chunk(byPlace(some), placesPerQuery) {
+				g.Go(func() error { return s.messagesAt(reading, scope, part, found, taken) })
+			}
+			return nil
+		})
+		var unowned error
 		if p.own == nil {
-			g.Go(func() (err error) {
-				p.own, err = s.ownSessions(reading, scope, q.Places)
-				return err
-			})
+			p.own, unowned = s.ownSessions(reading, scope, q.Places)
 		}
-		for part := range slices.Chunk(byPlace(some), placesPerQuery) {
-			g.Go(func() error { return s.messagesAt(reading, scope, part, found, taken) })
-		}
-		if err := g.Wait(); err != nil {
+		if err := errors.Join(unowned, g.Wait()); err != nil {
 			return nil, err
 		}
 		if taken.isFull() {
