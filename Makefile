@@ -80,7 +80,7 @@ clients: clients-python clients-typescript ## the clients of other languages: th
 clients-python: ## the Python client: its stubs from proto/, and a wheel in clients/python/dist
 	clients/python/generate.sh
 	@rm -rf clients/python/dist
-	python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir clients/python/dist ./clients/python
+	tools/again.sh python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir clients/python/dist ./clients/python
 	@ls clients/python/dist/*.whl
 
 clients-typescript: ## the TypeScript client: its stubs from proto/, and a package in clients/typescript/dist; wants Node.js
@@ -102,10 +102,11 @@ lint: ## buf lint and golangci-lint
 	cd bench && $(subst tools/,../tools/,$(LINT)) run ./...
 	cd client/eino && $(subst tools/,../../tools/,$(LINT)) run ./...
 
-REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes @redocly/cli@2.77.0
+REDOCLY := @redocly/cli@2.77.0
 
 lint-openapi: ## api/openapi.yaml is an OpenAPI 3.1 document whose examples fit their schemas; wants Node.js
-	$(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
+	@tools/again.sh npx --yes --package=$(REDOCLY) -- true
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --yes $(REDOCLY) lint --config tools/redocly/redocly.yaml api/openapi.yaml
 
 lint-mcp: build ## the MCP Inspector's checks, over stdin and over HTTP; wants Node.js
 	STRATA_BINARY=$(abspath $(BIN)/strata) tools/mcp/check.sh

@@ -208,7 +208,7 @@ func follow(t *testing.T, repository, path string, models []string) {
 		case "go":
 			folder, prepare := "docs-program", ""
 			if module := ownModule.FindStringSubmatch(page); module != nil {
-				folder, prepare = module[1], "go mod tidy && "
+				folder, prepare = module[1], "../tools/again.sh go mod tidy && "
 			}
 			write(t, filepath.Join(repository, folder, "main.go"), b.text)
 			command = "cd " + folder + " && " + prepare + "go run ."

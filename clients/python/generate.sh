@@ -8,7 +8,7 @@ folder=${XDG_CACHE_HOME:-${HOME:?}/.cache}/strata-python/generate-$(printf '%s\n
 if [ ! -e "$folder/made" ]; then
   rm -rf "$folder"
   python3 -m venv "$folder" >&2
-  "$folder/bin/pip" install --quiet --disable-pip-version-check "${tools[@]}" >&2
+  ../../tools/again.sh "$folder/bin/pip" install --quiet --disable-pip-version-check "${tools[@]}" >&2
   touch "$folder/made"
 fi
 

@@ -6,7 +6,7 @@ folder=${XDG_CACHE_HOME:-${HOME:?}/.cache}/strata-python/test-$(sha256sum "$here
 if [ ! -e "$folder/made" ]; then
   rm -rf "$folder"
   python3 -m venv "$folder" >&2
-  "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements-test.txt" >&2
+  "$here/../../tools/again.sh" "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements-test.txt" >&2
   touch "$folder/made"
 fi
 echo "$folder/bin/python"

@@ -7,7 +7,7 @@ if [ ! -e "$folder/made" ]; then
   rm -rf "$folder"
   mkdir -p "$folder"
   cp "$here/package.json" "$here/package-lock.json" "$folder"
-  npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+  "$here/../../tools/again.sh" npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
   touch "$folder/made"
 fi
 ln -sfn "$folder/node_modules" "$here/node_modules"

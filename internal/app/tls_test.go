@@ -133,9 +133,11 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 		if _, err := h.Record(h.ctx, one); status.Code(err) != codes.Unavailable {
 			t.Errorf("a call without TLS: %v", err)
 		}
-		if reply, err := http.Get("http://" + h.app.Addr() + "/healthz"); err == nil {
-			_ = reply.Body.Close()
-			t.Errorf("a request without TLS: %s", reply.Status)
+		reply := must(http.Get("http://" + h.app.Addr() + "/healthz"))(t) //nolint:bodyclose // it is, below
+		body := string(must(io.ReadAll(reply.Body))(t))
+		_ = reply.Body.Close()
+		if reply.StatusCode != http.StatusBadRequest || !strings.Contains(body, "an HTTP request to an HTTPS server") {
+			t.Errorf("a request without TLS: %s: %s", reply.Status, body)
 		}
 	})
 	t.Run("in no version before 1.2", func(t *testing.T) {

@@ -13,22 +13,23 @@ import (
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
-// askedFor is what somebody asks to be kept, and how a context of another session shows it.
+// askedFor is what somebody asks to be kept, and how a context of another session shows it: under headings in the language of its query.
 var askedFor = []struct{ said, query, shown, tag string }{
 	{"Always answer in German, please.", "dinner?", "The user wants: Always answer in German", "wish"},
 	{"Never use float64 for money in this repo.", "which type for money?", "The user wants: Never use float64 for money in this repo", "project"},
 	{"We use Postgres 16 and Go 1.24.", "Postgres", "We use Postgres 16 and Go 1.24", "project"},
 	{"Remember that my sister's birthday is on 3 May.", "birthday of my sister", "Sister's birthday is on 3 May", ""},
-	{"이모티콘 쓰지 마세요.", "저녁 뭐 먹지?", "The user wants: 이모티콘 쓰지 마세요", "wish"},
+	{"이모티콘 쓰지 마세요.", "저녁 뭐 먹지?", "사용자가 바라는 것: 이모티콘 쓰지 마세요", "wish"},
 	{"이 저장소에서는 돈에 float64를 절대 쓰지 마.", "돈 float64", "The user wants: 이 저장소에서는 돈에 float64를 절대 쓰지 마", "project"},
 	{"기억해 줘: 주차장은 지하 3층이야", "주차장", "주차장은 지하 3층이야", ""},
-	{"回答は短くしてください。", "夕食は？", "The user wants: 回答は短くしてください", "wish"},
-	{"このリポジトリでは金額にfloat64を使わないで。", "金額 float64", "The user wants: このリポジトリでは金額にfloat64を使わないで", "project"},
+	{"回答は短くしてください。", "夕食は？", "ユーザーの希望: 回答は短くしてください", "wish"},
+	{"このリポジトリでは金額にfloat64を使わないで。", "金額 float64", "用户希望: このリポジトリでは金額にfloat64を使わないで", "project"},
 	{"私の妹はピーナッツアレルギーだということを覚えておいてください。", "妹 アレルギー", "妹はピーナッツアレルギーだ", ""},
 	{"以后都用中文回复我。", "晚饭吃什么？", "以后都用中文回复我", "wish"},
 	{"这个仓库里金额不要用 float64。", "金额 float64", "这个仓库里金额不要用 float64", "project"},
 	{"请记住，我妹妹对花生过敏。", "妹妹 花生", "妹妹对花生过敏", ""},
-	{"No uses emojis, por favor.", "¿qué ceno?", "The user wants: No uses emojis", "wish"},
+	{"No uses emojis, por favor.", "¿qué ceno?", "El usuario quiere: No uses emojis", "wish"},
+	{"Antworte bitte immer kurz.", "Was esse ich heute Abend?", "Der Nutzer möchte: Antworte bitte immer kurz", "wish"},
 	{"En este repositorio nunca uses float64 para dinero.", "dinero float64", "En este repositorio nunca uses float64 para dinero", "project"},
 	{"Recuerda que mi hermana es alérgica a los cacahuetes.", "hermana cacahuetes", "Mi hermana es alérgica a los cacahuetes", ""},
 }

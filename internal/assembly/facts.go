@@ -149,17 +149,17 @@ func (f *factLine) price(p *pricer, room space) bool {
 		return false
 	}
 	f.priced = true
-	f.line = p.newLine(head(dayOf(p.in, f.fact.ValidFrom), render.CleanName(f.fact.Subject)), factText(f.fact), memory.TokenCounts{})
+	f.line = p.newLine(head(dayOf(p.in, f.fact.ValidFrom), render.CleanName(f.fact.Subject)), factText(p.in, f.fact), memory.TokenCounts{})
 	f.line.price.bytes += factBytes(f.fact)
 	f.item = Item{Fact: f.fact, Rank: f.rank, Selection: f.why, Text: f.fact.Text}
 	return true
 }
 
 // factText is what a fact says. One that speaks to its reader, such as a rule of the project or a wish in the user's own
-// words, is written as what the user wants: memory itself gives no instructions.
-func factText(f *memory.Fact) string {
+// words, is written as what the user wants, in the language of the headings: memory itself gives no instructions.
+func factText(in *Input, f *memory.Fact) string {
 	if f.Subject == "" && (f.IsWish() || f.IsProject()) && promptinjection.IsSpoken(f.Text) {
-		return "The user wants: " + f.Text
+		return wishOf(in) + " " + f.Text
 	}
 	return f.Text
 }

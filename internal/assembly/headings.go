@@ -50,6 +50,18 @@ func headingOf(in *Input, k SectionKind) string {
 	return words + ":\n"
 }
 
+// wishes are what stands before what the user wants, in all languages.
+var wishes = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, l := range languagedata.All() {
+		out[string(l)] = strings.Join(l.Lines(languagedata.HeadingWish), " ")
+	}
+	return out
+})
+
+// wishOf is what stands before a fact in the user's own words that asks something of its reader.
+func wishOf(in *Input) string { return wishes()[HeadingLanguage(in.Language)] }
+
 // HeadingLanguage is the language of the headings for a BCP 47 tag: its own where headings are in it, else English.
 func HeadingLanguage(tag string) string {
 	primary, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")

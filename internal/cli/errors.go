@@ -102,9 +102,10 @@ func parseHint(parse *kong.ParseError) string {
 	return help
 }
 
-// parseText is what kong says is wrong with a line, in other words where its own mislead: of a value that begins with a dash, and
-// without the flags that are like a misspelt one only because both are short.
+// parseText is what kong says is wrong with a line, in other words where its own mislead: of a value that begins with a dash, without
+// the flags that are like a misspelt one only because both are short, and without the empty value of a flag that is not given.
 func parseText(said string) string {
+	said = strings.Replace(said, ` must be one of "",`, " must be one of ", 1)
 	if flag, rest, ok := strings.Cut(said, ": expected "); ok {
 		if _, joined, ok := strings.Cut(rest, "; perhaps try "); ok {
 			return flag + ": a value that begins with - is joined to its flag: " + strings.TrimSuffix(joined, "?")

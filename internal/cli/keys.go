@@ -105,10 +105,10 @@ func (c *keysListCmd) Run(r *run) error {
 			var rows [][]string
 			for _, k := range all.GetKeys() {
 				rows = append(rows, []string{
-					k.GetPrefix(), keyRoleName(k.GetRole()), r.keyState(k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
+					k.GetKeyId(), keyRoleName(k.GetRole()), r.keyState(k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
 				})
 			}
-			r.table(w, slices.Concat(whole.columns("prefix", "role", "state"), spare.columns("last used"), cut.columns("user", "name")), rows)
+			r.table(w, slices.Concat(whole.columns("key", "role", "state"), spare.columns("last used"), cut.columns("user", "name")), rows)
 			r.more(all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
@@ -133,7 +133,7 @@ func (r *run) keyState(k *memoryv1.Key) string {
 }
 
 type keysRotateCmd struct {
-	Key   string        `arg:"" help:"The key's id."`
+	Key   string        `arg:"" help:"The key's id, as keys list shows it."`
 	Grace time.Duration `default:"24h" help:"How long the old token is good still; 0 to end it now."`
 	tenantFlag
 }
@@ -153,7 +153,7 @@ func (c *keysRotateCmd) Run(r *run) error {
 	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
 }
 
-// keyIDOf takes the prefix that keys list shows for the id.
+// keyIDOf is the id in the prefix of a token, strata_<id>_; whatever else it is given it returns as it is.
 func keyIDOf(s string) string {
 	id, isPrefix := strings.CutPrefix(s, "strata_")
 	if !isPrefix {
@@ -163,7 +163,7 @@ func keyIDOf(s string) string {
 }
 
 type keysRevokeCmd struct {
-	Key string `arg:"" help:"The key's id."`
+	Key string `arg:"" help:"The key's id, as keys list shows it."`
 	tenantFlag
 }
 

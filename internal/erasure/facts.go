@@ -110,37 +110,27 @@ func counted(d extract.Erasing, histories map[string][]memory.FactRevision) (n i
 	return n
 }
 
-// jobsPage is how many jobs are listed at a time.
-const jobsPage = 1000
-
 // jobsOf returns the facts that jobs about erased messages changed: one of them may have lost the evidence since, and only its earlier
 // revisions have it.
 func (s *Sweeper) jobsOf(ctx context.Context, user memory.UserRef, e memory.Erasure) (facts map[string]bool, err error) {
 	facts = map[string]bool{}
-	q := store.JobQuery{Tenant: user.Tenant, UserID: user.UserID, Kinds: []memory.JobKind{memory.JobExtract}, Limit: jobsPage}
-	for {
-		page, err := s.o.Store.ListJobs(ctx, q)
+	q := store.JobQuery{Tenant: user.Tenant, UserID: user.UserID, Kinds: []memory.JobKind{memory.JobExtract}}
+	for j, err := range store.AllJobs(ctx, s.o.Store.ListJobs, q) {
 		if err != nil {
-			return nil, fmt.Errorf("list jobs about erased messages: %w", err)
+			return nil, err
 		}
-		for _, j := range page {
-			if j.Scope != e.Scope || j.Session != e.Session || e.Kind == memory.EraseMessages && !memory.Overlap(e.Seqs, j.Range()) {
-				continue
-			}
-			ids, err := s.o.Store.FactsOfJob(ctx, store.JobRef{User: user, ID: j.ID()})
-			if err != nil {
-				return nil, fmt.Errorf("read the facts of a job: %w", err)
-			}
-			for _, id := range ids {
-				facts[id] = true
-			}
+		if j.Scope != e.Scope || j.Session != e.Session || e.Kind == memory.EraseMessages && !memory.Overlap(e.Seqs, j.Range()) {
+			continue
 		}
-		if len(page) < q.Limit {
-			return facts, nil
+		ids, err := s.o.Store.FactsOfJob(ctx, store.JobRef{User: user, ID: j.ID()})
+		if err != nil {
+			return nil, fmt.Errorf("read the facts of a job: %w", err)
 		}
-		last := page[len(page)-1]
-		q.After = &store.JobCursor{CreateTime: last.CreateTime, ID: last.ID()}
+		for _, id := range ids {
+			facts[id] = true
+		}
 	}
+	return facts, nil
 }
 
 // touched are the ids of facts that have or may have had evidence in erased messages, in order. Imported ones came with histories

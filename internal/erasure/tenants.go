@@ -43,7 +43,7 @@ type TenantsOptions struct {
 const (
 	tenantsLook  = time.Minute     // how often tenants are looked at of which nobody said anything
 	tenantsPause = time.Second / 2 // how often one is that is being erased
-	tenantsPage  = 500
+	usersPage    = 500             // how many users are begun to be erased before it is looked who is left
 )
 
 // NewTenants makes Tenants.
@@ -67,28 +67,22 @@ func (t *Tenants) Run(ctx context.Context) error { return t.loop.Run(ctx) }
 // work goes through all tenants, and rests until the next time.
 func (t *Tenants) work(ctx context.Context) (rest time.Duration, err error) {
 	rest = tenantsLook
-	for after := ""; ; {
-		page, err := t.o.Store.ListTenants(ctx, store.TenantQuery{After: after, Limit: tenantsPage})
+	for tenant, err := range store.AllTenants(ctx, t.o.Store.ListTenants) {
 		if err != nil {
-			return 0, fmt.Errorf("list tenants: %w", err)
+			return 0, err
 		}
-		for _, tenant := range page {
-			if tenant.Erasure == nil {
-				continue
-			}
-			done, err := t.erase(ctx, tenant)
-			if err != nil {
-				return 0, fmt.Errorf("erase a tenant: %w", err)
-			}
-			if !done {
-				rest = tenantsPause
-			}
+		if tenant.Erasure == nil {
+			continue
 		}
-		if len(page) < tenantsPage {
-			return rest, nil
+		done, err := t.erase(ctx, tenant)
+		if err != nil {
+			return 0, fmt.Errorf("erase a tenant: %w", err)
 		}
-		after = page[len(page)-1].ID
+		if !done {
+			rest = tenantsPause
+		}
 	}
+	return rest, nil
 }
 
 // erase does what is next for a tenant, and reports whether that was the last of it. A tenant that is erased is looked at all the same:
@@ -127,7 +121,7 @@ func (t *Tenants) erase(ctx context.Context, tenant store.Tenant) (done bool, er
 // eraseUsers has the users erased that there are, and returns how many.
 func (t *Tenants) eraseUsers(ctx context.Context, tenant string) (n int64, err error) {
 	for {
-		users, err := t.o.Store.ListUsers(ctx, store.UserQuery{Tenant: tenant, Limit: tenantsPage})
+		users, err := t.o.Store.ListUsers(ctx, store.UserQuery{Tenant: tenant, Limit: usersPage})
 		if err != nil || len(users) == 0 {
 			return n, err
 		}
@@ -153,25 +147,18 @@ func (t *Tenants) swept(ctx context.Context, tenant string) (bool, error) {
 
 // erased are the erasures of the tenant's users since then, with their receipts alone.
 func (t *Tenants) erased(ctx context.Context, tenant string, since time.Time) (all []memory.Erasure, err error) {
-	for q := (store.ErasureQuery{Tenant: tenant, Limit: tenantsPage}); ; {
-		page, err := t.o.Store.ListErasures(ctx, q)
+	for e, err := range store.AllErasures(ctx, t.o.Store.ListErasures, store.ErasureQuery{Tenant: tenant}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range page {
-			if e.CreateTime.Before(since) { // the latest come first
-				return all, nil
-			}
-			if e.Kind == memory.EraseUser {
-				all = append(all, memory.Erasure{Receipt: e.Receipt})
-			}
+		if e.CreateTime.Before(since) { // the latest come first
+			break
 		}
-		if len(page) < tenantsPage {
-			return all, nil
+		if e.Kind == memory.EraseUser {
+			all = append(all, memory.Erasure{Receipt: e.Receipt})
 		}
-		last := page[len(page)-1]
-		q.After = &store.JobCursor{CreateTime: last.CreateTime, ID: last.ID}
 	}
+	return all, nil
 }
 
 // sumReceipts adds up receipts, by store.

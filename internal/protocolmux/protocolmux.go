@@ -7,6 +7,7 @@
 package protocolmux
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -62,6 +63,7 @@ func (m *Mux) Serve() error {
 func (m *Mux) divide(c net.Conn) error {
 	began, isGRPC, err := begin(c, m.patience)
 	if err != nil {
+		refusePlainHTTP(err)
 		_ = c.Close()
 		return err
 	}
@@ -75,6 +77,25 @@ func (m *Mux) divide(c net.Conn) error {
 	case <-to.closed:
 		return c.Close()
 	}
+}
+
+// refusePlainHTTP replies to a client that speaks plain HTTP/1.1 where the listener's connections speak TLS, in the words of net/http,
+// whose server never sees the connection. Other errors have no reply.
+func refusePlainHTTP(err error) {
+	notTLS, ok := errors.AsType[tls.RecordHeaderError](err)
+	if !ok || notTLS.Conn == nil || !beginsAsHTTP1(notTLS.RecordHeader) {
+		return
+	}
+	_, _ = io.WriteString(notTLS.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+}
+
+// beginsAsHTTP1 reports whether the first bytes of a connection are those of a request of HTTP/1.1.
+func beginsAsHTTP1(first [5]byte) bool {
+	switch string(first[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO":
+		return true
+	}
+	return false
 }
 
 // begin reads the beginning of a connection, within patience. One that begins as HTTP/2 and sends no request in that time is a

@@ -66,8 +66,6 @@ const (
 	lastPause   = 10 * time.Minute
 
 	// What is read at once.
-	pageUsers    = 100
-	pageSessions = 100
 	pageMessages = 1000
 	pageBytes    = 8 << 20
 
@@ -116,22 +114,15 @@ func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
 		return 0, fmt.Errorf("list tenants: %w", err)
 	}
 	for _, tenant := range tenants {
-		for after := ""; ; {
-			users, err := k.o.Store.ListUsers(ctx, store.UserQuery{Tenant: tenant, Limit: pageUsers, After: after})
+		for u, err := range store.AllUsers(ctx, k.o.Store.ListUsers, tenant) {
 			if err != nil {
-				return 0, fmt.Errorf("list users: %w", err)
+				return 0, err
 			}
-			for _, u := range users {
-				if held, err := k.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
-					return k.o.Every, err
-				}
-				if err := k.erase(ctx, u.Ref); err != nil {
-					return 0, err
-				}
-				after = u.Ref.UserID
+			if held, err := k.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
+				return k.o.Every, err
 			}
-			if len(users) < pageUsers {
-				break
+			if err := k.erase(ctx, u.Ref); err != nil {
+				return 0, err
 			}
 		}
 	}
@@ -304,18 +295,13 @@ type keptSession struct {
 
 func (k *Keeper) sessions(ctx context.Context, user memory.UserRef) ([]memory.Session, error) {
 	var all []memory.Session
-	for q := (store.SessionQuery{User: user, Limit: pageSessions}); ; {
-		some, err := k.o.Store.ListSessions(ctx, q)
+	for session, err := range store.AllSessions(ctx, k.o.Store.ListSessions, user) {
 		if err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
+			return nil, err
 		}
-		all = append(all, some...)
-		if len(some) < pageSessions {
-			return all, nil
-		}
-		last := some[len(some)-1]
-		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
+		all = append(all, session)
 	}
+	return all, nil
 }
 
 // old are the session's messages that are too old.

@@ -240,29 +240,20 @@ func (a *Access) TenantExtent(ctx context.Context, id string) (x TenantExtent, e
 	if x.Messages, err = a.store.CountMessages(ctx, id, ""); err != nil {
 		return x, err
 	}
-	for after := ""; ; {
-		keys, err := a.store.ListKeys(ctx, store.KeyQuery{Tenant: id, After: after, Limit: extentPage})
+	for _, err := range store.AllKeys(ctx, a.store.ListKeys, id) {
 		if err != nil {
 			return x, err
 		}
-		if x.Keys += int64(len(keys)); len(keys) < extentPage {
-			break
-		}
-		after = keys[len(keys)-1].ID
+		x.Keys++
 	}
-	for after := ""; ; {
-		users, err := a.store.ListUsers(ctx, store.UserQuery{Tenant: id, After: after, Limit: extentPage})
+	for _, err := range store.AllUsers(ctx, a.store.ListUsers, id) {
 		if err != nil {
 			return x, err
 		}
-		if x.Users += int64(len(users)); len(users) < extentPage {
-			return x, nil
-		}
-		after = users[len(users)-1].Ref.UserID
+		x.Users++
 	}
+	return x, nil
 }
-
-const extentPage = 500
 
 // EraseTenant suspends the tenant for good and has it erased in the background. It returns the tenant once that is done, or as it is
 // when the time is up.

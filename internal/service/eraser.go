@@ -506,27 +506,18 @@ func (s *Eraser) extentOfUser(ctx context.Context, user memory.UserRef) (out Ext
 	if _, err := s.store.User(ctx, user); err != nil {
 		return out, fmt.Errorf("read user: %w", err)
 	}
-	q := store.SessionQuery{User: user, Limit: readPage}
-	for {
-		page, err := s.store.ListSessions(ctx, q)
+	for session, err := range store.AllSessions(ctx, s.store.ListSessions, user) {
 		if err != nil {
-			return out, fmt.Errorf("list sessions: %w", err)
+			return out, err
 		}
-		for _, session := range page {
-			one, err := s.Extent(ctx, Erase{Kind: memory.EraseSession, User: user, SessionID: session.Ref.SessionID})
-			if memory.IsGone(err) {
-				continue // erased meanwhile
-			}
-			if err != nil {
-				return out, err
-			}
-			out.Sessions, out.Messages = out.Sessions+1, out.Messages+one.Messages
+		one, err := s.Extent(ctx, Erase{Kind: memory.EraseSession, User: user, SessionID: session.Ref.SessionID})
+		if memory.IsGone(err) {
+			continue // erased meanwhile
 		}
-		if len(page) < q.Limit {
-			break
+		if err != nil {
+			return out, err
 		}
-		last := page[len(page)-1]
-		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
+		out.Sessions, out.Messages = out.Sessions+1, out.Messages+one.Messages
 	}
 	documents, err := s.store.DocumentHeads(ctx, user, s.now.stored())
 	if err != nil {

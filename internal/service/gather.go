@@ -530,7 +530,7 @@ func (s *ContextBuilder) contextFacts(
 		ask.Omits = func(f *memory.Fact) bool { return kept.HasFaded(*f, p.AsOf) }
 	}
 	if longTerm {
-		ask.QueryVector, ask.Related, ask.Terms = in.Vector, true, text.Terms(query)
+		ask.QueryVector, ask.Related, ask.WithSources, ask.Terms = in.Vector, true, true, text.Terms(query)
 	}
 	if r.Facts.OfSession {
 		ask.Session, ask.Exclude = session, session

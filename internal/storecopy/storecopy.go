@@ -95,62 +95,50 @@ func (c Copy) secret(ctx context.Context) error {
 
 // access copies the API keys of all tenants, what was decided about them and what they used.
 func (c Copy) access(ctx context.Context) error {
-	for after := ""; ; {
-		tenants, err := c.From.ListTenants(ctx, store.TenantQuery{After: after, Limit: copyPage})
+	for t, err := range store.AllTenants(ctx, c.From.ListTenants) {
 		if err != nil {
-			return fmt.Errorf("list tenants: %w", err)
+			return err
 		}
-		for _, t := range tenants {
-			if err := c.keys(ctx, t.ID); err != nil {
-				return err
-			}
-			if err := c.To.ImportTenant(ctx, t); err != nil {
-				return fmt.Errorf("copy what was decided about a tenant: %w", err)
-			}
-			days, err := c.From.UsageDays(ctx, t.ID, 0, math.MaxInt64)
-			if err != nil {
-				return fmt.Errorf("read what a tenant used: %w", err)
-			}
-			if err := c.To.ImportUsage(ctx, t.ID, days); err != nil {
-				return fmt.Errorf("copy what a tenant used: %w", err)
-			}
+		if err := c.keys(ctx, t.ID); err != nil {
+			return err
 		}
-		if len(tenants) < copyPage {
-			return nil
+		if err := c.To.ImportTenant(ctx, t); err != nil {
+			return fmt.Errorf("copy what was decided about a tenant: %w", err)
 		}
-		after = tenants[len(tenants)-1].ID
+		days, err := c.From.UsageDays(ctx, t.ID, 0, math.MaxInt64)
+		if err != nil {
+			return fmt.Errorf("read what a tenant used: %w", err)
+		}
+		if err := c.To.ImportUsage(ctx, t.ID, days); err != nil {
+			return fmt.Errorf("copy what a tenant used: %w", err)
+		}
 	}
+	return nil
 }
 
 func (c Copy) keys(ctx context.Context, tenant string) error {
-	for after := ""; ; {
-		keys, err := c.From.ListKeys(ctx, store.KeyQuery{Tenant: tenant, After: after, Limit: copyPage})
+	for k, err := range store.AllKeys(ctx, c.From.ListKeys, tenant) {
 		if err != nil {
-			return fmt.Errorf("list keys: %w", err)
+			return err
 		}
-		for _, k := range keys {
-			if err := c.To.ImportKey(ctx, k); err != nil {
-				return fmt.Errorf("copy key %s: %w", k.ID, err)
-			}
+		if err := c.To.ImportKey(ctx, k); err != nil {
+			return fmt.Errorf("copy key %s: %w", k.ID, err)
 		}
-		if len(keys) < copyPage {
-			return nil
-		}
-		after = keys[len(keys)-1].ID
 	}
+	return nil
 }
 
 // audit copies who did what: it is there before the users, so that nobody is served without it.
 func (c Copy) audit(ctx context.Context) error {
 	for after := (store.AuditCursor{}); ; {
-		entries, err := c.From.ExportAuditEntries(ctx, after, copyPage)
+		entries, err := c.From.ExportAuditEntries(ctx, after, auditPage)
 		if err != nil {
 			return fmt.Errorf("read the audit: %w", err)
 		}
 		if err := c.To.AddAuditEntries(ctx, entries); err != nil {
 			return fmt.Errorf("copy the audit: %w", err)
 		}
-		if len(entries) < copyPage {
+		if len(entries) < auditPage {
 			return nil
 		}
 		last := entries[len(entries)-1]
@@ -158,29 +146,23 @@ func (c Copy) audit(ctx context.Context) error {
 	}
 }
 
-// copyPage is how many users are listed at once.
-const copyPage = 500
+// auditPage is how many entries of the audit are copied at once.
+const auditPage = 500
 
 func (c Copy) tenant(ctx context.Context, tenant string, p *Progress) error {
-	for after := ""; ; {
-		users, err := c.From.ListUsers(ctx, store.UserQuery{Tenant: tenant, After: after, Limit: copyPage})
+	for u, err := range store.AllUsers(ctx, c.From.ListUsers, tenant) {
 		if err != nil {
-			return fmt.Errorf("list users: %w", err)
+			return err
 		}
-		for _, u := range users {
-			if err := c.user(ctx, u.Ref, p); err != nil {
-				return fmt.Errorf("copy user %d: %w", p.Users+1, err)
-			}
-			p.Users++
-			if c.Progress != nil {
-				c.Progress(*p)
-			}
+		if err := c.user(ctx, u.Ref, p); err != nil {
+			return fmt.Errorf("copy user %d: %w", p.Users+1, err)
 		}
-		if len(users) < copyPage {
-			return nil
+		p.Users++
+		if c.Progress != nil {
+			c.Progress(*p)
 		}
-		after = users[len(users)-1].Ref.UserID
 	}
+	return nil
 }
 
 // user copies one user, unless the copy is there.

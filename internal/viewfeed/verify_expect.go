@@ -157,30 +157,19 @@ func (factSource) load(ctx context.Context, s VerifyStore, _ space, user memory.
 	return out, nil
 }
 
-// sessionPage is how many sessions are listed at once.
-const sessionPage = 500
-
 // expected lists the user's sessions. One that is written to meanwhile may slip between two pages: its rows are looked up
 // in the primary store before they count as wrong.
 func (t transcriptSource) expected(ctx context.Context, s VerifyStore, at space, user memory.User) (expectation, error) {
 	e := newExpectation()
-	q := store.SessionQuery{User: user.Ref, Limit: sessionPage}
-	for {
-		sessions, err := s.ListSessions(ctx, q)
+	for session, err := range store.AllSessions(ctx, s.ListSessions, user.Ref) {
 		if err != nil {
-			return expectation{}, fmt.Errorf("list sessions: %w", err)
+			return expectation{}, err
 		}
-		for _, session := range sessions {
-			if err := t.expectSession(ctx, s, at, &e, session.Ref); err != nil && !memory.IsGone(err) {
-				return expectation{}, err
-			}
+		if err := t.expectSession(ctx, s, at, &e, session.Ref); err != nil && !memory.IsGone(err) {
+			return expectation{}, err
 		}
-		if len(sessions) < q.Limit {
-			return e, nil
-		}
-		last := sessions[len(sessions)-1]
-		q.After = &store.SessionCursor{Time: last.LastMessageTime, SessionID: last.Ref.SessionID}
 	}
+	return e, nil
 }
 
 func (transcriptSource) expectSession(ctx context.Context, s VerifyStore, at space, e *expectation, ref memory.SessionRef) error {

@@ -276,19 +276,11 @@ func (w *walk) eachScope(ctx context.Context, each func(memory.ScopeKey)) error 
 		return fmt.Errorf("list tenants: %w", err)
 	}
 	for _, tenant := range tenants {
-		q := store.UserQuery{Tenant: tenant, Limit: userPage}
-		for {
-			users, err := w.store.ListUsers(ctx, q)
+		for u, err := range store.AllUsers(ctx, w.store.ListUsers, tenant) {
 			if err != nil {
-				return fmt.Errorf("list users: %w", err)
+				return err
 			}
-			for _, u := range users {
-				each(u.Scope)
-			}
-			if len(users) < userPage {
-				break
-			}
-			q.After = users[len(users)-1].Ref.UserID
+			each(u.Scope)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ build() {
   [ ! -f "$JARS/.complete" ] || return 0
   need elasticsearch mvn
   say "elasticsearch: fetching the jars of Elasticsearch 7.14.2"
-  quietly "$STATE/elasticsearch-build.log" mvn -q -B -Dstyle.color=never -f "$HERE/elasticsearch/pom.xml" dependency:copy-dependencies -DoutputDirectory="$JARS"
+  quietly "$STATE/elasticsearch-build.log" "$HERE/../again.sh" mvn -q -B -Dstyle.color=never -f "$HERE/elasticsearch/pom.xml" dependency:copy-dependencies -DoutputDirectory="$JARS"
   touch "$JARS/.complete"
 }
 

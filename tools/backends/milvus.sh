@@ -14,7 +14,7 @@ build() {
   need milvus python3
   say "milvus: installing the wheel of Milvus $VERSION"
   quietly "$STATE/milvus-build.log" python3 -m venv "$VENV"
-  quietly "$STATE/milvus-build.log" "$VENV/bin/pip" install -q "milvus==$VERSION" setuptools
+  quietly "$STATE/milvus-build.log" "$HERE/../again.sh" "$VENV/bin/pip" install -q "milvus==$VERSION" setuptools
 }
 
 start() {

@@ -20,12 +20,12 @@ build() {
   need mongodb python3
   say "mongodb: installing SecantusDB $WHEEL_VERSION from its wheel"
   quietly "$STATE/mongodb-build.log" python3 -m venv "$WHEEL"
-  quietly "$STATE/mongodb-build.log" "$WHEEL/bin/pip" install -q "SecantusDB==$WHEEL_VERSION"
+  quietly "$STATE/mongodb-build.log" "$HERE/../again.sh" "$WHEEL/bin/pip" install -q "SecantusDB==$WHEEL_VERSION"
 }
 
 build_rust() {
   say "mongodb: compiling SecantusDB $RUST_VERSION: about ten minutes, once for each machine (MONGODB_SERVER=wheel does without)"
-  quietly "$STATE/mongodb-build.log" cargo install secantus-mdb --version "$RUST_VERSION" --root "$STATE/rust" --ignore-rust-version --quiet
+  quietly "$STATE/mongodb-build.log" env CARGO_NET_RETRY=10 cargo install secantus-mdb --version "$RUST_VERSION" --root "$STATE/rust" --ignore-rust-version --quiet
 }
 
 start() {

@@ -3,6 +3,8 @@
 # STRATA_BINARY. Wants Node.js and npm's registry.
 set -euo pipefail
 strata=${STRATA_BINARY:?the program}
+inspector=@modelcontextprotocol/inspector@2.12.0
+"$(dirname "$0")/../again.sh" timeout 300 npx --yes --package="$inspector" -- true
 folder=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$folder"' EXIT
@@ -15,7 +17,7 @@ done
 address=$(cut -d'"' -f4 <<<"$address")
 
 inspect() { # what the command prints goes to a file, and is shown where it fails
-  timeout 300 npx --yes @modelcontextprotocol/inspector@2.12.0 --cli "$@" </dev/null >"$folder/out" 2>&1 || { cat "$folder/out"; exit 1; }
+  timeout 300 npx --yes "$inspector" --cli "$@" </dev/null >"$folder/out" 2>&1 || { cat "$folder/out"; exit 1; }
 }
 for target in "$strata mcp --user ada -e STRATA_SERVER=$address" \
   "--transport http --server-url http://$address/mcp --header Strata-User:ada"; do

@@ -16,7 +16,7 @@ suite() {
   if [ ! -e "$folder/made" ]; then
     rm -rf "$folder"
     mkdir -p "$folder"
-    "$python" -m pip download --quiet --disable-pip-version-check --no-binary :all: --no-deps --dest "$folder" "$wanted" >&2
+    "$here/../../../tools/again.sh" "$python" -m pip download --quiet --disable-pip-version-check --no-binary :all: --no-deps --dest "$folder" "$wanted" >&2
     tar -xzf "$folder"/*.tar.gz -C "$folder" --strip-components=1
     touch "$folder/made"
   fi

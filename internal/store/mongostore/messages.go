@@ -160,7 +160,7 @@ func (s *transcript) turnRange(ctx context.Context, key memory.SessionKey, q sto
 	if lastID != "" { // else there is no bound, or it lies beyond the end
 		last = bson.E{Key: "$lte", Value: lastID}
 	}
-	filter = eq("_id", bson.D{first, last}, "n", bson.D{{Key: "$gt", Value: 0}})
+	filter = append(turnsBetween(key, bson.D{first, last}), bson.E{Key: "n", Value: eq("$gt", 0)})
 	if q.Marked {
 		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
 			eq("messages.pinned", true), eq("messages.tags.0", bson.D{{Key: "$exists", Value: true}}), eq("messages.origin", memory.OriginRecalled),

@@ -92,6 +92,12 @@ type vocabulary struct {
 	read    func(word string) (value int, ok bool)
 }
 
+// beginsBeyondASCII reports whether all words of a vocabulary begin with a letter such as ü. Expressions take it for no letter, so that
+// what they find where such a word begins is no boundary.
+func (v vocabulary) beginsBeyondASCII() bool {
+	return len(v.keys) > 0 && !slices.ContainsFunc(v.keys, func(key string) bool { return key[0] < utf8.RuneSelf })
+}
+
 // spelled is a vocabulary of words, in lower case, "|" between those with the same value.
 func spelled(words map[int]string) vocabulary {
 	values := map[string]int{}
@@ -239,6 +245,9 @@ func (g grammar) form(template string, bits map[string]vocabularies) form {
 	}
 	pattern.WriteString(template[end:])
 	whole := strings.Replace(g.around, "%s", pattern.String(), 1)
+	if strings.HasPrefix(template, "{") && f.words[0].beginsBeyondASCII() {
+		whole = strings.Replace(whole, `\b`, `\B`, 1)
+	}
 	f.pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(whole) })
 	return f
 }

@@ -3,17 +3,17 @@
 # this one, node_modules, a Python with grpcio, and grpcurl. It wants Node.js with npm, Python 3, Go, and the registries of packages.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-grpcurl=$here/../../../../tools/grpcurl
-lists=("$here/package-lock.json" "$here/requirements.txt" "$grpcurl/go.mod")
+tools=$here/../../../../tools
+lists=("$here/package-lock.json" "$here/requirements.txt" "$tools/grpcurl/go.mod")
 folder=${XDG_CACHE_HOME:-${HOME:?}/.cache}/strata-clients/$(cat "${lists[@]}" | sha256sum | cut -c1-16)
 if [ ! -e "$folder/made" ]; then
   rm -rf "$folder"
   mkdir -p "$folder"
   cp "$here/package.json" "$here/package-lock.json" "$folder"
-  npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+  "$tools/again.sh" npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
   python3 -m venv "$folder/python" >&2
-  "$folder/python/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2
-  go build -modfile="$grpcurl/go.mod" -trimpath -o "$folder/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl >&2
+  "$tools/again.sh" "$folder/python/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2
+  "$tools/again.sh" go build -modfile="$tools/grpcurl/go.mod" -trimpath -o "$folder/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl >&2
   touch "$folder/made"
 fi
 cp "$here"/*.mjs "$here"/*.py "$folder"
