@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -131,7 +132,7 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 		user := memory.UserRef{UserID: "u"}
 		before := s.read
 		near := nearFacts{query: QueryVector{Version: version, Values: make([]float32, dimension)}}
-		if err := svc.nearer(t.Context(), svc.facts.once(t.Context(), user), FactQuestion{}, &near); err != nil {
+		if err := svc.nearer(t.Context(), svc.facts.once(t.Context(), user), FactQuestion{}, &near, vectorsAhead{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := near.search(FactQuestion{}); !ok {
@@ -161,6 +162,53 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 	}
 	if held, answered := hold(newService()); held != 0 || answered != 0 {
 		t.Errorf("another replica holds %d and read %d vectors", held, answered)
+	}
+}
+
+// readFirst is an embedder that waits until the store has been asked for vectors.
+type readFirst struct {
+	*vectorStore
+	asked chan struct{}
+}
+
+func (r readFirst) FactVectors(ctx context.Context, q store.FactVectorQuery) ([]store.FactVector, error) {
+	vectors, err := r.vectorStore.FactVectors(ctx, q)
+	if len(vectors) < q.Limit { // all of them
+		close(r.asked)
+	}
+	return vectors, err
+}
+
+func (r readFirst) Active() (memory.Embedding, embed.Embedder) {
+	return memory.Embedding{Version: 1}, r
+}
+
+func (r readFirst) Info() embed.Info { return embed.Info{Semantic: true} }
+
+func (r readFirst) Embed(ctx context.Context, _ []string) ([][]float32, error) {
+	select {
+	case <-r.asked:
+		return [][]float32{{1, 0}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestVectorsOfFactsAreReadWhileTheEmbedderWorks(t *testing.T) {
+	t.Parallel()
+	s := readFirst{&vectorStore{FactState: store.FactState{Scope: "scope"}}, make(chan struct{})}
+	s.grow(600, 2)
+	c, err := NewFactCache(s, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := NewQueries(QueriesOptions{Embeddings: s, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 1})
+	svc := New(Options{Facts: c, Queries: queries, Now: func() time.Time { return noon }})
+	found, err := svc.FindFacts(t.Context(), c.once(t.Context(), memory.UserRef{UserID: "u"}), FactQuestion{
+		QueryVector: func() (QueryVector, []memory.Degradation) { return queries.Embed(t.Context(), "songs") },
+	})
+	if err != nil || len(found.Hits) == 0 || len(found.Degraded) > 0 || s.read != 600 {
+		t.Errorf("found %d facts by %d vectors, %v, %v", len(found.Hits), s.read, found.Degraded, err)
 	}
 }
 

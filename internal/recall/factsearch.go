@@ -69,13 +69,14 @@ type FactQuestion struct {
 	rank.FactQuery
 	QueryVector func() (QueryVector, []memory.Degradation) // nil to rank by words alone
 	Related     bool                                       // whether facts without the query's words must be nearer to it than unrelated ones
+	WithSources bool                                       // whether the messages from which the nearest facts were learnt are asked for too
 	Session     memory.SessionKey                          // whose own facts are asked for too; "" for none
 }
 
 // RankedFacts are the facts that a question found, the best first.
 type RankedFacts struct {
 	Hits     []rank.FactHit
-	Sources  []rank.Match  // the messages from which the nearest facts were learnt
+	Sources  []rank.Match  // the messages from which the nearest facts were learnt, where FactQuestion.WithSources is set
 	Session  []memory.Fact // current facts first said in the session, the latest first
 	Scored   int
 	waiting  int    // current facts that have no vector yet, as far as that is known here
@@ -86,6 +87,13 @@ type RankedFacts struct {
 // FindFacts ranks the user's facts. What is not in memory is asked for at once: the query's vector and what is near it,
 // and what the full-text view finds.
 func (s *Searcher) FindFacts(ctx context.Context, read readFacts, q FactQuestion) (RankedFacts, error) {
+	if s.factTexts == nil {
+		near, err := s.near(ctx, read, q)
+		if err != nil {
+			return RankedFacts{}, err
+		}
+		return s.rankFacts(ctx, q, near, nil)
+	}
 	var near nearFacts
 	var matches []rank.FactMatch
 	var late []memory.Degradation
@@ -117,7 +125,7 @@ func (s *Searcher) rankFacts(ctx context.Context, q FactQuestion, near nearFacts
 			near = near.byWords("the vectors changed while they were read")
 			continue
 		}
-		if err := s.nearer(ctx, s.facts.once(ctx, near.at.user), q, &near); err != nil {
+		if err := s.nearer(ctx, s.facts.once(ctx, near.at.user), q, &near, vectorsAhead{}); err != nil {
 			return RankedFacts{}, err
 		}
 	}
@@ -133,19 +141,57 @@ type nearFacts struct {
 	late     []memory.Degradation
 }
 
-// near finds what is near the query.
+// near finds what is near the query. The facts and their vectors are read while the embedder works, by another goroutine: this one
+// has the embedder asked first, which is what takes longest.
 func (s *Searcher) near(ctx context.Context, read readFacts, q FactQuestion) (nearFacts, error) {
-	var out nearFacts
-	if q.QueryVector != nil {
-		out.query, out.late = q.QueryVector()
+	if q.QueryVector == nil {
+		at, err := read()
+		return nearFacts{at: at}, err
 	}
-	err := s.nearer(ctx, read, q, &out)
+	var out nearFacts
+	var ahead vectorsAhead
+	beside, part := safegroup.WithContext(ctx)
+	part, stop := context.WithCancel(part)
+	defer stop()
+	beside.Go(func() error {
+		ahead = s.readAhead(part, read)
+		return nil
+	})
+	out.query, out.late = q.QueryVector()
+	if out.query.Version == 0 {
+		stop()
+	}
+	if err := beside.Wait(); err != nil {
+		return out, err
+	}
+	err := s.nearer(ctx, read, q, &out, ahead)
 	return out, err
 }
 
-// nearer reads the facts, and with a query's vector those vectors that the index lacks beside asking the view for the
-// others. A view that does not answer leaves the words.
-func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, near *nearFacts) (err error) {
+// vectorsAhead says that vectors of the version were read before the query's vector was there; zero where none were.
+type vectorsAhead struct {
+	version  int
+	complete bool // whether the index has all above the floor
+}
+
+// readAhead reads the facts, and the vectors of the version that the query's is likely to have. An error is left to who needs them, and
+// reads again.
+func (s *Searcher) readAhead(ctx context.Context, read readFacts) vectorsAhead {
+	at, err := read()
+	version := s.queries.expected()
+	if err != nil || version == 0 {
+		return vectorsAhead{}
+	}
+	complete, err := s.facts.addVectors(ctx, at, version, s.viewed(at, version))
+	if err != nil {
+		return vectorsAhead{}
+	}
+	return vectorsAhead{version, complete}
+}
+
+// nearer reads the facts, and with a query's vector those vectors that the index lacks, where they were not read ahead, beside asking
+// the view for the others. A view that does not answer leaves the words.
+func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, near *nearFacts, ahead vectorsAhead) (err error) {
 	if near.at, err = read(); err != nil || near.query.Version == 0 {
 		return err
 	}
@@ -154,10 +200,12 @@ func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, n
 	var found similar
 	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
-	both.Go(func() (err error) {
-		near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
-		return err
-	})
+	if near.complete = ahead.complete; ahead.version != asked.query.Version {
+		both.Go(func() (err error) {
+			near.complete, err = s.facts.addVectors(part, asked.at, asked.query.Version, asked.floor)
+			return err
+		})
+	}
 	if asked.floor > 0 {
 		both.Go(func() error {
 			found, late = s.askVectors(part, asked, q.FactQuery)
@@ -222,7 +270,11 @@ func (n nearFacts) search(q FactQuestion) (RankedFacts, bool) {
 	if n.query.Version != 0 && n.floor == 0 && !n.query.Selective {
 		found.waiting = x.index.WithoutVector()
 	}
-	found.Hits, found.Sources = x.index.SearchWithSources(q.FactQuery)
+	if q.WithSources {
+		found.Hits, found.Sources = x.index.SearchWithSources(q.FactQuery)
+	} else {
+		found.Hits = x.index.Search(q.FactQuery)
+	}
 	if q.Session != "" {
 		found.Session = x.index.LearntIn(q.Session)
 	}
@@ -238,7 +290,7 @@ func (n nearFacts) byWords(reason string) nearFacts {
 // matchFacts asks the full-text view for facts with the query's words.
 func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []memory.Degradation, error) {
 	at, err := read()
-	if err != nil || s.factTexts == nil || len(q.Terms) == 0 {
+	if err != nil || len(q.Terms) == 0 {
 		return nil, nil, err
 	}
 	hits, late := s.factTexts.search(ctx, store.TextSearch{

@@ -95,6 +95,19 @@ func (q *Queries) mayEmbed(query string) bool {
 	return query != "" && (embedder == nil || means(embedder, query))
 }
 
+// expected is the version of the vectors that Embed is likely to return, after a wait; 0 where none is, or an embedder that knows some
+// languages only decides by the query's, which is part of the program and returns at once.
+func (q *Queries) expected() int {
+	version, embedder := q.embeddings.Active()
+	if embedder == nil || !embedder.Info().Semantic {
+		return 0
+	}
+	if _, selective := embedder.(embed.Selective); selective {
+		return 0
+	}
+	return version.Version
+}
+
 // means reports whether what is near to the query's vector is near in meaning.
 func means(e embed.Embedder, query string) bool {
 	if s, ok := e.(embed.Selective); ok && !s.Knows(query) {

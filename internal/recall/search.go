@@ -144,7 +144,9 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 		UserPrior: searchPrior(p.Query),
 	}}
 	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
-	in.Found = sync.OnceValues(func() (RankedFacts, error) { return s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector}) })
+	in.Found = sync.OnceValues(func() (RankedFacts, error) {
+		return s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector, WithSources: true})
+	})
 	if err := s.Understand(&ask, in, p.AsOf); err != nil {
 		return SearchResult{}, err
 	}

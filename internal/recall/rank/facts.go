@@ -39,17 +39,18 @@ type FactIndex struct {
 // none stands for no row and no owner.
 const none = -1
 
-// traits are what decides whether a fact may be a hit, and whether it is of the core.
+// traits are what decides whether a fact may be a hit, whether it is of the core, and what of its score the query has no part in.
 type traits struct {
-	born     int64  // ValidFrom, in nanoseconds since 1970
-	id       uint64 // what its id begins with: see idStart
-	session  int32  // that it was first said in
-	category uint8
-	weight   uint8 // its significance; pinned for a pinned one
-	open     bool  // alive and current
-	wish     bool
-	core     bool // about a name, health or diet
-	learnt   bool // from messages: it has evidence
+	born         int64  // ValidFrom, in microseconds since 1970, as stores have it
+	id           uint64 // what its id begins with: see idStart
+	session      int32  // that it was first said in
+	category     uint8
+	significance uint8
+	weight       uint8 // its significance; pinned for a pinned one
+	open         bool  // alive and current
+	wish         bool
+	core         bool // about a name, health or diet
+	learnt       bool // from messages: it has evidence
 }
 
 // NewFactIndex makes an empty index.
@@ -172,9 +173,10 @@ func (x *FactIndex) insert(f memory.Fact) {
 const pinned = 255
 
 func (x *FactIndex) traitsOf(f memory.Fact) traits {
+	significance := uint8(min(max(f.Significance, 0), 10))
 	t := traits{
-		born: f.ValidFrom.UnixNano(), id: idStart(f.ID), session: x.session(learntIn(f)), category: uint8(f.Category),
-		weight: uint8(min(max(f.Significance, 0), 10)), open: f.IsCurrent(), wish: f.IsWish(),
+		born: f.ValidFrom.UnixMicro(), id: idStart(f.ID), session: x.session(learntIn(f)), category: uint8(f.Category),
+		significance: significance, weight: significance, open: f.IsCurrent(), wish: f.IsWish(),
 		core: promptinjection.IsEssential(f.Text), learnt: len(f.Evidence) > 0,
 	}
 	if f.Pinned {
@@ -435,15 +437,18 @@ const factCandidates = 200
 // them those of the core that were not found, by significance, then the latest, wishes in that order, and the others
 // in that order as far as Fill goes. Those of the core have up to half of Limit, and what
 // those found leave.
-func (x *FactIndex) Search(q FactQuery) []FactHit {
-	hits, _ := x.SearchWithSources(q)
-	return hits
-}
+func (x *FactIndex) Search(q FactQuery) []FactHit { return x.search(q, func([]scoredFact) {}) }
 
 // SearchWithSources returns what Search does and, from the same comparison of vectors, the messages from which the facts
 // nearest to the query's vector were learnt: a message as near as its nearest fact, the nearest first, as many as are
 // fused. See Index.Weigh.
 func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
+	hits = x.search(q, func(near []scoredFact) { sources = x.sources(near) })
+	return hits, sources
+}
+
+// search is Search. Where vectors are compared, nearest is called with the facts nearest to the query's, the nearest first.
+func (x *FactIndex) search(q FactQuery, nearest func([]scoredFact)) []FactHit {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
@@ -455,7 +460,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 		compared.finish()
 		near := x.nearest(q, s)
 		s.addRanked(byVector, near)
-		sources = x.sources(near)
+		nearest(near)
 	}
 	x.addMatched(q, s)
 	x.addTimes(q, s)
@@ -475,7 +480,7 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 			s.passed[f.n] = true
 		}
 	}
-	slices.SortFunc(passed, x.compare)
+	passed = x.best(passed, q.Limit)
 	core, fill := x.unasked(&q, s)
 	if q.Limit > 0 {
 		core = core[:min(len(core), max(q.Limit/2, q.Limit-len(passed)))]
@@ -488,11 +493,11 @@ func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Ma
 	for _, n := range fill {
 		passed = append(passed, x.scoreAs(FactFill, &q, n, x.relevance(&q, n, s, dense)))
 	}
-	hits = x.hits(passed, s)
+	hits := x.hits(passed, s)
 	s.candidates = passed
 	s.clear()
 	x.scratch.Put(s)
-	return hits, sources
+	return hits
 }
 
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
@@ -522,6 +527,26 @@ func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
 		}
 	}
 	return hits
+}
+
+// best returns the best candidates in order, in their own room: as many as limit, all where that is 0.
+func (x *FactIndex) best(candidates []factCandidate, limit int) []factCandidate {
+	if limit == 0 || len(candidates) <= limit {
+		slices.SortFunc(candidates, x.compare)
+		return candidates
+	}
+	best := candidates[:0]
+	for _, c := range candidates {
+		if len(best) == limit {
+			if x.compare(best[limit-1], c) < 0 {
+				continue
+			}
+			best = best[:limit-1]
+		}
+		at, _ := slices.BinarySearchFunc(best, c, x.compare)
+		best = slices.Insert(best, at, c)
+	}
+	return best
 }
 
 // compare orders the best first.
@@ -807,10 +832,17 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
-	a := x.newRetriever()
+	var best reached
+	perScore := 1.6 / (2.2 * total) // of all terms in a fact without length
 	for _, n := range s.touched {
 		s.shares[n] /= total
-		if s.admitted[n] && !a.hopeless(s.scores[n]) {
+		if s.admitted[n] {
+			best.count(stepOf(s.scores[n] * perScore))
+		}
+	}
+	a := x.newRetriever()
+	for _, n := range s.touched {
+		if s.admitted[n] && stepOf(s.scores[n]*perScore) >= best.least && !a.hopeless(s.scores[n]) {
 			a.offer(scoredFact{n, s.scores[n]})
 		}
 	}
@@ -856,28 +888,39 @@ func (a *factRetriever) offerCosine(n int32, s *factScratch) {
 // leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do. It
 // rises while they are counted, so that most facts need one look.
 func (x *FactIndex) leastNear(s *factScratch) float64 {
-	var counts [cosineSteps]int
-	least, reached := 0, 0 // a step, and how many facts reach it
+	var near reached
 	atLeast := float32(0)
 	for n, c := range s.cosines[:len(x.facts)] {
 		if c <= 0 || c < atLeast || !s.admitted[n] {
 			continue
 		}
-		step := min(max(int((float64(c)-x.slack(int32(n), s))*cosineSteps), 0), cosineSteps-1)
-		if step < least {
-			continue
-		}
-		counts[step]++
-		for reached++; reached-counts[least] >= factCandidates; least++ {
-			reached -= counts[least]
-		}
-		atLeast = float32(least) / cosineSteps
+		near.count(stepOf(float64(c) - x.slack(int32(n), s)))
+		atLeast = float32(near.least) / scoreSteps
 	}
-	return float64(least) / cosineSteps
+	return float64(near.least) / scoreSteps
 }
 
-// cosineSteps is into how many steps cosines are divided to find the nearest.
-const cosineSteps = 4096
+// reached counts scores by their steps, and knows one that as many of them reach as a retriever takes; 0 where fewer do.
+type reached struct {
+	least, scores int // the step, and how many reach it
+	counts        [scoreSteps]int32
+}
+
+func (r *reached) count(step int) {
+	if step < r.least {
+		return
+	}
+	r.counts[step]++
+	for r.scores++; r.scores-int(r.counts[r.least]) >= factCandidates; r.least++ {
+		r.scores -= int(r.counts[r.least])
+	}
+}
+
+// scoreSteps is into how many steps scores up to 1 are divided to find the best.
+const scoreSteps = 4096
+
+// stepOf is the step of a score. A higher score has no lower step.
+func stepOf(score float64) int { return min(max(int(score*scoreSteps), 0), scoreSteps-1) }
 
 // slack is by how much the cosine of the first pass can be wrong.
 func (x *FactIndex) slack(n int32, s *factScratch) float64 {
@@ -996,8 +1039,8 @@ func withWords(share, cosine float64) float64 {
 }
 
 func (x *FactIndex) score(q *FactQuery, n int32, relevance float64) factCandidate {
-	f := &x.facts[n]
-	c := factCandidate{n: n, relevance: relevance, significance: float64(f.Significance) / 10, recency: recency(f, q.AsOf, q.Formula.HalfLife)}
+	t := &x.traits[n] // the facts themselves lie far apart
+	c := factCandidate{n: n, relevance: relevance, significance: float64(t.significance) / 10, recency: t.recency(q.AsOf, q.Formula.HalfLife)}
 	if relevance == 0 && q.Formula.Relevance > 0 {
 		return c
 	}
@@ -1023,9 +1066,9 @@ func power(x, exponent float64) float64 {
 	return math.Pow(x, exponent)
 }
 
-func recency(f *memory.Fact, asOf time.Time, halfLife time.Duration) float64 {
-	age := asOf.Sub(f.ValidFrom)
-	if f.Pinned || age <= 0 || halfLife <= 0 {
+func (t *traits) recency(asOf time.Time, halfLife time.Duration) float64 {
+	age := asOf.Sub(time.UnixMicro(t.born))
+	if t.weight == pinned || age <= 0 || halfLife <= 0 {
 		return 1
 	}
 	return math.Exp2(-float64(age) / float64(halfLife))

@@ -311,6 +311,28 @@ func TestOfEqualFactsTheLowestIDsAreFound(t *testing.T) {
 }
 
 // Equal facts give equal hits, in whatever order they came.
+func TestALimitKeepsTheFirstOfAllHits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		words := []string{"tea", "oslo", "cat", "bakery", "piano"}
+		x := rank.NewFactIndex()
+		for i := range rapid.IntRange(1, 700).Draw(t, "facts") { // more than a retriever keeps
+			f := fact(fmt.Sprint(i), words[r.IntN(5)]+" "+words[r.IntN(5)], 1+r.IntN(3), "s", r.IntN(4))
+			f.Pinned = r.IntN(50) == 0
+			x.Put(f)
+			x.SetVector(f.ID, randomDirection(r, 96))
+		}
+		q := rank.FactQuery{
+			Terms: words[:rapid.IntRange(0, 3).Draw(t, "terms")], Vector: randomDirection(r, 96), AsOf: factDay, Formula: plain,
+		}
+		all := x.Search(q)
+		q.Limit = rapid.IntRange(1, 500).Draw(t, "limit")
+		if d := cmp.Diff(all[:min(len(all), q.Limit)], x.Search(q)); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
 func TestFactsHaveNoHistory(t *testing.T) {
 	words := []string{"tea", "cat", "bakery", "morning", "Seoul", "guitar", "rain", "allergy"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -72,6 +72,18 @@ func (s *Store) BeginMoving() (end func()) {
 	return s.writer.moving.Unlock
 }
 
+// WithoutRoom has commits make the file of the WAL longer.
+func (s *Store) WithoutRoom() { s.writer.room.givenUp = true }
+
+// AwaitDue waits until what commits left to be done to the WAL is done.
+func (s *Store) AwaitDue() {
+	for due := true; due; {
+		s.writer.turn <- struct{}{}
+		due = s.writer.due != nil
+		<-s.writer.turn
+	}
+}
+
 // EndErasures ends erasures as a sweep does.
 func (s *Store) EndErasures(ctx context.Context) (done bool, err error) { return s.purge(ctx) }
 

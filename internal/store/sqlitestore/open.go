@@ -23,6 +23,8 @@ const (
 
 	applicationID  = 0x53747261 // "Stra", in the header of every file of ours
 	minVersion     = "3.51.3"   // versions before can lose a WAL's commits when two connections reset it at once
+	pageSize       = 4096       // SQLite's default, and so that of our files
+	keptOfWAL      = 24 << 20   // bytes
 	defaultReaders = 4
 	fileMode       = 0o600
 )
@@ -34,11 +36,12 @@ func pragmas(more ...string) []string {
 }
 
 // writing pragmas: FULL makes every COMMIT wait for the disk. Checkpoints are made beside the writer; only a WAL of
-// 16,000 pages makes it do one itself. A WAL that is begun anew is cut to 16 MiB. What is deleted is overwritten with zeros, so
-// that none of it is found in the file: see BenchmarkAppend for what that costs.
+// 16,000 pages makes it do one itself. A WAL that is begun anew is cut to keptOfWAL, more than it usually has, so that it is
+// written over and not made longer again. What is deleted is overwritten with zeros, so that none of it is found in the file: see
+// BenchmarkAppend for what that costs.
 func writing() []string {
 	return pragmas("journal_mode(WAL)", "synchronous(FULL)", "secure_delete(1)",
-		"wal_autocheckpoint(16000)", "journal_size_limit(16777216)", "cache_size(-8000)")
+		"wal_autocheckpoint(16000)", fmt.Sprintf("journal_size_limit(%d)", keptOfWAL), "cache_size(-8000)")
 }
 
 // busyFor is how long a connection waits for the locks of others from now on.

@@ -1,9 +1,14 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -93,7 +98,7 @@ func TestTheWALShrinksAgainAfterALargeWrite(t *testing.T) {
 	if wal := size(t, path+"-wal"); wal < 32<<20 {
 		t.Fatalf("the WAL has %d bytes: the test proves nothing", wal)
 	}
-	for n := 0; size(t, path+"-wal") > 20<<20; n++ {
+	for n := 0; size(t, path+"-wal") > 24<<20; n++ {
 		if n == 5000 {
 			t.Fatalf("the WAL has %d bytes still", size(t, path+"-wal"))
 		}
@@ -122,4 +127,81 @@ func TestAWriteIsAnsweredBeforeTheWALIsMoved(t *testing.T) {
 		end()
 		t.Error("a write waits until the WAL was moved into the file", <-answered)
 	}
+}
+
+// fillWAL commits small turns, and returns how long the file of the WAL was after each.
+func fillWAL(t *testing.T, s *sqlitestore.Store, path string, turns int) (lengths []int64) {
+	t.Helper()
+	for n := range turns {
+		if _, err := s.Append(t.Context(), benchTurn(alice.Session("s"), n, "words")); err != nil {
+			t.Fatal(err)
+		}
+		s.AwaitDue()
+		lengths = append(lengths, size(t, path+"-wal"))
+	}
+	return lengths
+}
+
+func TestCommitsDoNotMakeTheFileOfALongWALLonger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := open(t, sqlitestore.Options{Path: path})
+	lengths := fillWAL(t, s, path, 150)
+	if steps := len(slices.Compact(lengths[64:])); steps > 2 {
+		t.Errorf("the file of the WAL was made longer %d times by the last %d commits", steps-1, len(lengths)-64)
+	}
+	twinPath := twin(t, path)
+	crashed := open(t, sqlitestore.Options{Path: twinPath})
+	if want, got := session(t, s), session(t, crashed); got.LastSeq != want.LastSeq {
+		t.Errorf("after a crash the last seq is %d, want %d", got.LastSeq, want.LastSeq)
+	}
+	record(t, crashed, "m1")
+	if got := session(t, open(t, sqlitestore.Options{Path: twin(t, twinPath)})).LastSeq; got != 301 {
+		t.Errorf("the last seq is %d, want 301", got)
+	}
+}
+
+func TestAFullDiskKeepsTheRoomThatTheWALDoesNotNeed(t *testing.T) {
+	dir := smallDisk(t, "4m")
+	path := filepath.Join(dir, "strata.db")
+	var log bytes.Buffer
+	s := open(t, sqlitestore.Options{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	fillWAL(t, s, path, 60)
+	if wal := size(t, path+"-wal"); wal > 3<<20 {
+		t.Errorf("the WAL has %d bytes of a disk of 4 MiB", wal)
+	}
+	if n := strings.Count(log.String(), "no space left on device"); n != 1 {
+		t.Errorf("the log says %d times that there was no room:\n%s", n, &log)
+	}
+	if got := session(t, s).LastSeq; got != 120 {
+		t.Errorf("the last seq is %d, want 120", got)
+	}
+}
+
+// BenchmarkRoomOfTheWAL appends turns to new files, of which one has its WAL made longer ahead and one makes it longer by each commit.
+func BenchmarkRoomOfTheWAL(b *testing.B) {
+	const turns = 350 // until the WAL is begun anew
+	took := map[string]*latencies{"room": {}, "baseline": {}}
+	for b.Loop() {
+		ahead, bare := open(b, sqlitestore.Options{}), open(b, sqlitestore.Options{})
+		bare.WithoutRoom()
+		for n := range turns {
+			for name, s := range map[string]*sqlitestore.Store{"room": ahead, "baseline": bare} {
+				p := benchTurn(alice.Session(fmt.Sprint("s", n%64)), n, strings.Repeat("words ", 83))
+				began := time.Now()
+				if _, err := s.Append(b.Context(), p); err != nil {
+					b.Fatal(err)
+				}
+				took[name].add(time.Since(began))
+				s.AwaitDue()
+			}
+		}
+	}
+	p50 := map[string]float64{}
+	for name, l := range took {
+		slices.Sort(l.took)
+		p50[name] = float64(l.took[len(l.took)/2].Microseconds())
+	}
+	b.ReportMetric(p50["room"], "p50-µs")
+	b.ReportMetric(p50["baseline"], "baseline-p50-µs")
+	b.ReportMetric(p50["room"]/p50["baseline"], "times-baseline")
 }

@@ -62,10 +62,11 @@ type writer struct {
 
 	turn  chan struct{} // full while somebody has what follows, up to tried
 	conn  *conn         // nil after a failure, until the next batch
-	due   func() error  // moves the WAL into the file before run's next batch; nil for nothing
+	due   func() error  // is done to the WAL before run's next batch; nil for nothing
 	owed  int           // requests that were committed since the WAL was looked at
 	moved bool          // the next commit may begin the WAL anew
 	tried int64         // pages of the WAL when it was last tried to begin it anew
+	room  walRoom
 	// written is what was committed, once the turn is given up.
 	written writtenPages
 
@@ -76,10 +77,11 @@ type writer struct {
 }
 
 func newWriter(path string, log *slog.Logger) *writer {
+	wal := path + "-wal"
 	return &writer{
 		dial: func() (*conn, error) { return dial(path, writing()...) },
 		log:  log, queue: make(chan *request, queueLength), work: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
-		turn: make(chan struct{}, 1), moved: true, written: writtenPages{path: path + "-wal", all: true},
+		turn: make(chan struct{}, 1), moved: true, room: walRoom{path: wal}, written: writtenPages{path: wal, all: true},
 	}
 }
 
@@ -255,9 +257,9 @@ func (w *writer) run() {
 // serveQueue commits what is queued until nothing is.
 func (w *writer) serveQueue() {
 	for {
-		if move := w.due; move != nil {
+		if due := w.due; due != nil {
 			w.due = nil
-			w.logMoved(safegroup.Contain(move))
+			w.logDue(safegroup.Contain(due))
 		}
 		batch := w.drain(nil)
 		if len(batch) == 0 {
@@ -397,9 +399,9 @@ func (w *writer) lookAtWAL() error {
 	return w.written.note(pages)
 }
 
-func (w *writer) logMoved(err error) {
+func (w *writer) logDue(err error) {
 	if err != nil {
-		w.log.Warn("a checkpoint of the data file failed", "error", err)
+		w.log.Warn("looking after the write-ahead log failed", "error", err)
 	}
 }
 
@@ -415,6 +417,8 @@ func (w *writer) boundWAL(pages, waiting int64) {
 		w.askForCheckpoint()
 	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
 		w.tried, w.due = pages, w.moveWAL // a reader may keep it from being begun anew
+	case w.room.isShort(pages):
+		w.due = func() error { return w.room.extend(pages) }
 	}
 }
 
