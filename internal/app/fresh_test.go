@@ -44,7 +44,8 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	slow := func(t *testing.T) *harness {
 		return onModel(t, &moody{day: func(asked) llmtest.Reply { return llmtest.Reply{Delays: llmtest.Delays{Delay: time.Minute}} }}, func(c *config.Config) { c.ChatTimeout = time.Minute })
 	}
-	brief := durationpb.New(50 * time.Millisecond)
+	brief := durationpb.New(50 * time.Millisecond) // is waited for
+	never := durationpb.New(20 * time.Second)      // is not: the model is slower, and the reply would say so
 	t.Run("when the time is up the reply says so", func(t *testing.T) {
 		h := slow(t)
 		h.record(t, "monday", user("m1", "I am vegan."))
@@ -56,7 +57,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	t.Run("a seq names the session alone that is waited for", func(t *testing.T) {
 		h := slow(t)
 		h.record(t, "monday", user("m1", "I am vegan."))
-		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{MinSeq: 1, Timeout: brief}})
+		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{MinSeq: 1, Timeout: never}})
 		if late := lateFreshness(r); late != "" {
 			t.Error(late)
 		}
@@ -64,7 +65,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	t.Run("nothing of another user is waited for", func(t *testing.T) {
 		h := slow(t)
 		h.record(t, "monday", user("m1", "I am vegan."))
-		r := must(h.BuildContext(context.WithoutCancel(h.ctx), &memoryv1.BuildContextRequest{UserId: "bob", SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: brief}}))(t)
+		r := must(h.BuildContext(context.WithoutCancel(h.ctx), &memoryv1.BuildContextRequest{UserId: "bob", SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: never}}))(t)
 		if late := lateFreshness(r); late != "" {
 			t.Error(late)
 		}

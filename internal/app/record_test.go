@@ -252,9 +252,11 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 	})
 	t.Run("hinders no summary and no learning", func(t *testing.T) {
 		h := start(t)
+		var said []*memoryv1.Message // in one call: how far a summary goes depends on what there is when it is made
 		for i := range 14 {
-			h.record(t, "s", user("", fmt.Sprintf("I was in Porto on day %d.", i)), &memoryv1.Message{Role: memoryv1.Role_ROLE_ASSISTANT})
+			said = append(said, user("", fmt.Sprintf("I was in Porto on day %d.", i)), &memoryv1.Message{Role: memoryv1.Role_ROLE_ASSISTANT})
 		}
+		h.record(t, "s", said...)
 		reply := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 20, Timeout: longWait}))(t)
 		if !reply.GetReached() || reply.GetParkedJobId() != "" {
 			t.Errorf("waited: %v", reply)

@@ -38,7 +38,7 @@ async def test_the_same_with_asyncio(aclient: AsyncClient, user: str) -> None:
 
 def test_what_is_learnt_is_there_after_a_wait(client: Client, user: str) -> None:
     client.record(user, "s", [{"role": "user", "content": "My name is Ada and I am vegan."}, {"role": "assistant", "content": "Noted!"}])
-    assert client.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    assert client.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     assert any("vegan" in f.text for f in client.known_facts(user))
 
 
@@ -88,7 +88,7 @@ async def test_pages_with_asyncio(aclient: AsyncClient, user: str) -> None:
 
 def test_work_is_waited_for_by_its_name_too_and_what_is_none_is_refused_by_name(client: Client, user: str) -> None:
     client.record(user, "s", [{"role": "user", "content": "I am vegan."}])
-    assert client.wait(user, "s", "extracted", v1.WATERMARK_INDEXED)
+    assert client.wait(user, "s", "extracted", v1.WATERMARK_INDEXED, timeout=60)
     odd: Any
     for odd in ("EXTRACTED", ["extracted"], None):
         with pytest.raises(TypeError, match="'indexed', 'extracted', 'summarised'"):

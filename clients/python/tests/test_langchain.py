@@ -52,7 +52,7 @@ def told(client: Client, user: str) -> None:
     client.record(
         user, "monday", [{"role": "user", "content": "I am vegan, and I live in Porto."}, {"role": "assistant", "content": "Noted!"}]
     )
-    client.wait(user, "monday", v1.WATERMARK_EXTRACTED)
+    client.wait(user, "monday", v1.WATERMARK_EXTRACTED, timeout=60)
 
 
 def here(user: str, thread: str = "friday") -> dict[str, Any]:

@@ -84,13 +84,13 @@ def test_setting_takes_the_place_of_all_and_resetting_leaves_nothing(memory: Str
 
 def test_setting_keeps_what_both_begin_with_and_what_was_learnt_of_it(memory: StrataMemory, client: Client, user: str) -> None:
     memory.put_messages(said("I am vegan.", "Noted!", "What can I cook?", "A curry."))
-    client.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    client.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     facts = [(f.fact_id, f.text) for f in client.known_facts(user)]
     ids = [m.id for m in client.messages(user, "s")]
     memory.set(said("I am vegan.", "Noted!", "And for dessert?"))
     assert memory.get_all() == said("I am vegan.", "Noted!", "And for dessert?")
     assert [m.id for m in client.messages(user, "s")][:2] == ids[:2]
-    client.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    client.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     assert "vegan" in str(facts)
     assert [(f.fact_id, f.text) for f in client.known_facts(user)] == facts
 
@@ -113,7 +113,7 @@ def test_what_is_known_stands_before_the_last_words_and_is_not_recorded(memory: 
     client.record(
         user, "monday", [{"role": "user", "content": "I am vegan, and I live in Porto."}, {"role": "assistant", "content": "Noted!"}]
     )
-    client.wait(user, "monday", v1.WATERMARK_EXTRACTED)
+    client.wait(user, "monday", v1.WATERMARK_EXTRACTED, timeout=60)
     memory.put(said("What can I cook for dinner?")[0])
     block, question = memory.get()
     assert "vegan" in str(block.content)
@@ -179,6 +179,6 @@ def test_a_chat_engine_remembers_the_user_from_another_session(client: Client, u
     for session, words in (("monday", "I am vegan, and I live in Porto."), ("friday", "What can I cook for dinner?")):
         memory = StrataMemory(user, session, client)
         SimpleChatEngine(llm=llm, memory=memory, prefix_messages=[]).chat(words)
-        client.wait(user, session, v1.WATERMARK_EXTRACTED)
+        client.wait(user, session, v1.WATERMARK_EXTRACTED, timeout=60)
     assert "vegan" in str(llm.asked[-1][0].content)
     assert [messages.text_of(m) for m in client.messages(user, "friday")] == ["What can I cook for dinner?", "A chickpea curry."]

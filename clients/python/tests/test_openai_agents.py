@@ -152,7 +152,7 @@ async def test_clearing_erases_all_and_the_session_goes_on(session: StrataSessio
 async def test_hiding_keeps_the_transcript_and_the_facts(aclient: AsyncClient, user: str) -> None:
     session = StrataSession("s", user, aclient, clear="hide")
     await session.add_items([*said("I am vegan."), {"role": "assistant", "content": "Noted!"}])
-    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     await session.clear_session()
     assert await session.get_items() == []
     assert await session.pop_item() is None
@@ -300,14 +300,14 @@ COMPACTION = {"id": "cmp_1", "type": "compaction", "encrypted_content": "…"}
 async def test_compaction_neither_loses_nor_learns_again_what_the_user_said(aclient: AsyncClient, user: str) -> None:
     session = StrataSession("s", user, aclient)
     await session.add_items(TURNS)
-    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     facts = [(f.fact_id, f.text) async for f in aclient.known_facts(user)]
     ids = [m.id async for m in aclient.messages(user, "s")]
     compacting = OpenAIResponsesCompactionSession("s", session, client=Compacting(), compaction_mode="input")  # type: ignore[arg-type]
     await compacting.run_compaction({"force": True})
     assert await session.get_items() == [TURNS[0], TURNS[2], COMPACTION]
     assert [m.id async for m in aclient.messages(user, "s")][:2] == [ids[0], ids[2]]
-    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     assert "vegan" in str(facts)
     assert [(f.fact_id, f.text) async for f in aclient.known_facts(user)] == facts
 
@@ -315,7 +315,7 @@ async def test_compaction_neither_loses_nor_learns_again_what_the_user_said(acli
 async def test_compaction_may_keep_the_transcript(aclient: AsyncClient, user: str) -> None:
     session = StrataSession("s", user, aclient, clear="hide")
     await session.add_items(TURNS)
-    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     facts = [(f.fact_id, f.text) async for f in aclient.known_facts(user)]
     compacting = OpenAIResponsesCompactionSession("s", session, client=Compacting(), compaction_mode="input")  # type: ignore[arg-type]
     await compacting.run_compaction({"force": True})
@@ -324,7 +324,7 @@ async def test_compaction_may_keep_the_transcript(aclient: AsyncClient, user: st
     stored = [m async for m in aclient.messages(user, "s")]
     assert [messages.text_of(m) for m in stored[:4]] == ["I am vegan.", "Noted!", "What can I cook?", "A curry."]
     assert [m.extract for m in stored[4:6]] == [v1.EXTRACT_MODE_NONE] * 2
-    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "s", v1.WATERMARK_EXTRACTED, timeout=60)
     assert [(f.fact_id, f.text) async for f in aclient.known_facts(user)] == facts
 
 
@@ -366,7 +366,7 @@ async def test_memory_is_brought_in_for_the_call_alone(aclient: AsyncClient, use
     await aclient.record(
         user, "monday", [{"role": "user", "content": "I am vegan, and I live in Porto."}, {"role": "assistant", "content": "Noted!"}]
     )
-    await aclient.wait(user, "monday", v1.WATERMARK_EXTRACTED)
+    await aclient.wait(user, "monday", v1.WATERMARK_EXTRACTED, timeout=60)
     session = StrataSession("friday", user, aclient)
     model = Scripted([text("A chickpea curry.")], [text("With rice.")])
     agent = Agent(name="a", model=model, instructions="Be brief.")

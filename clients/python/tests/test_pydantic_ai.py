@@ -36,7 +36,7 @@ async def told(client: AsyncClient, user: str) -> None:
     await client.record(
         user, "monday", [{"role": "user", "content": "I am vegan, and I live in Porto."}, {"role": "assistant", "content": "Noted!"}]
     )
-    await client.wait(user, "monday", v1.WATERMARK_EXTRACTED)
+    await client.wait(user, "monday", v1.WATERMARK_EXTRACTED, timeout=60)
 
 
 class Scripted:

@@ -16,12 +16,14 @@ from stratamem import AsyncClient, Client, Retry, v1
 from stratamem._channel import Attempts
 from stratamem.errors import StrataError
 from stratamem.retry import method
-from stratamem.v1 import fact_service_pb2_grpc, memory_service_pb2_grpc
+from stratamem.v1 import fact_service_pb2_grpc, memory_service_pb2_grpc, work_service_pb2_grpc
 
 UNAVAILABLE, EXHAUSTED, ABORTED = grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.ABORTED
 
 
-class Failing(memory_service_pb2_grpc.MemoryServiceServicer, fact_service_pb2_grpc.FactServiceServicer):
+class Failing(
+    memory_service_pb2_grpc.MemoryServiceServicer, fact_service_pb2_grpc.FactServiceServicer, work_service_pb2_grpc.WorkServiceServicer
+):
     """Fails as its list says, then does well. It keeps what it was asked."""
 
     def __init__(self) -> None:
@@ -65,6 +67,10 @@ class Failing(memory_service_pb2_grpc.MemoryServiceServicer, fact_service_pb2_gr
         self._take(request, context)
         return v1.ListMessagesResponse()
 
+    def WaitForWatermark(self, request: Any, context: grpc.ServicerContext) -> v1.WaitForWatermarkResponse:
+        self._take(request, context)
+        return v1.WaitForWatermarkResponse(reached=True)
+
     def UpdateMessage(self, request: Any, context: grpc.ServicerContext) -> v1.UpdateMessageResponse:
         self._take(request, context)
         return v1.UpdateMessageResponse()
@@ -75,6 +81,7 @@ def failing() -> Iterator[tuple[Failing, str]]:
     s = grpc.server(ThreadPoolExecutor(4))
     f = Failing()
     memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(f, s)
+    work_service_pb2_grpc.add_WorkServiceServicer_to_server(f, s)
     port = s.add_insecure_port("127.0.0.1:0")
     s.start()
     yield f, f"127.0.0.1:{port}"
@@ -179,12 +186,21 @@ async def test_a_call_may_have_a_deadline_of_its_own_with_asyncio(failing: tuple
     assert [left > 600 for left in f.left] == [True, False, False, False]
 
 
+async def test_work_may_be_waited_for_longer_than_a_call_may_take(failing: tuple[Failing, str]) -> None:
+    f, address = failing
+    with Client(address, key="", timeout=60) as client:
+        assert client.wait("u", "s", timeout=3600)
+    async with AsyncClient(address, key="", timeout=60) as aclient:
+        assert await aclient.wait("u", "s", timeout=3600)
+    assert [left > 3600 for left in f.left] == [True, True]
+
+
 def test_a_wait_that_the_deadline_does_not_hold_is_not_begun(failing: tuple[Failing, str]) -> None:
     f, address = failing
-    f.failures = [(UNAVAILABLE, "STORE_UNAVAILABLE", 60.0, {})]
+    f.failures = [(UNAVAILABLE, "STORE_UNAVAILABLE", 3600.0, {})]
     with Client(address, key="", retry=SOON) as client, pytest.raises(stratamem.Unavailable) as e:
-        client.memory.Record(TURN, timeout=2)
-    assert e.value.retry_after == 60.0
+        client.memory.Record(TURN, timeout=60)
+    assert e.value.retry_after == 3600.0
     assert len(f.requests) == 1
 
 

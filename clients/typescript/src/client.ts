@@ -55,6 +55,7 @@ export class BaseClient {
   readonly tenants: ServiceClient<typeof v1.TenantService>;
   readonly audit: ServiceClient<typeof v1.AuditService>;
   readonly #connection: Connection;
+  readonly #timeoutMs: number;
 
   constructor(connection: Connection, options: ClientOptions) {
     checkOptions(options.retry ?? {}, Object.keys(defaultRetry), "retry.");
@@ -66,6 +67,7 @@ export class BaseClient {
     };
     const transport = new RetryingTransport(connection.transport, settings);
     this.#connection = connection;
+    this.#timeoutMs = settings.timeoutMs;
     this.memory = createClient(v1.MemoryService, transport);
     this.facts = createClient(v1.FactService, transport);
     this.documents = createClient(v1.DocumentService, transport);
@@ -226,7 +228,8 @@ export class BaseClient {
   /** Waits for background work, for at most so many milliseconds, and the server's request-timeout, 10 s by default; whether it is done. */
   async wait(userId: string, sessionId: string, of: Iterable<v1.Watermark | WorkName> = [], timeoutMs = 10_000): Promise<boolean> {
     const timeout = { seconds: BigInt(Math.floor(timeoutMs / 1000)), nanos: Math.round((timeoutMs % 1000) * 1e6) };
-    return (await this.work.waitForWatermark({ userId, sessionId, of: watermarks(of), timeout })).reached;
+    const request = { userId, sessionId, of: watermarks(of), timeout };
+    return (await this.work.waitForWatermark(request, { timeoutMs: timeoutMs + this.#timeoutMs })).reached;
   }
 }
 

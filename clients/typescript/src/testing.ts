@@ -82,7 +82,7 @@ function started(child: ChildProcess): Promise<{ address: string; key: string }>
       }
     }
     child.once("error", (error) => failed(error.message));
-    child.once("exit", (code) => failed(`it ended with ${code}`));
+    child.once("close", (code) => failed(`it ended with ${code}`)); // when all that it printed was read
   });
 }
 

@@ -52,7 +52,7 @@ async function vegan(user: string): Promise<void> {
     { role: "user", content: "I am vegan, and I live in Porto." },
     { role: "assistant", content: "Noted!" },
   ]);
-  await client().wait(user, "monday", [v1.Watermark.EXTRACTED]);
+  await client().wait(user, "monday", [v1.Watermark.EXTRACTED], 60_000);
 }
 
 test("memory is brought in for the call alone, and the turn is recorded after it", async () => {

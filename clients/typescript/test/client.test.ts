@@ -69,7 +69,7 @@ for (const runtime of runtimes) {
       const user = newUser();
       const memory = runtime.client();
       await memory.record(user, "monday", [{ role: "user", content: "I am vegan." }]);
-      assert.ok(await memory.wait(user, "monday", ["extracted", v1.Watermark.INDEXED]));
+      assert.ok(await memory.wait(user, "monday", ["extracted", v1.Watermark.INDEXED], 60_000));
       for (const odd of [["EXTRACTED"], ["toString"], [99], "extracted"]) {
         await assert.rejects(memory.wait(user, "monday", odd as never), /^TypeError: of is a list of indexed, extracted, summarised, /);
       }
@@ -122,7 +122,7 @@ for (const runtime of runtimes) {
         { role: "assistant", content: "Noted!" },
       ]);
       assert.equal(reply.lastSeq, 2n);
-      assert.ok(await memory.wait(user, "monday", [v1.Watermark.EXTRACTED]));
+      assert.ok(await memory.wait(user, "monday", [v1.Watermark.EXTRACTED], 60_000));
       const facts = await all(memory.knownFacts(user));
       assert.match(facts.map((f) => f.text).join(), /vegan/);
       const context = await memory.buildContext(user, "friday", "What can I cook?", { render: v1.Render.OPENAI });
@@ -137,7 +137,7 @@ for (const runtime of runtimes) {
       const memory = runtime.client();
       const said = [{ role: "user", content: "The ferry to Ithaca leaves at nine." }];
       await memory.record(user, "s", said);
-      await memory.wait(user, "s", [v1.Watermark.INDEXED]);
+      await memory.wait(user, "s", [v1.Watermark.INDEXED], 60_000);
       assert.match(await memory.recall(user, "t", "When does the ferry leave?"), /Ithaca/);
       assert.doesNotMatch(await memory.recall(user, "t", "When does the ferry leave?", { beside: said }), /Ithaca/);
     });
@@ -161,7 +161,7 @@ for (const runtime of runtimes) {
         sessions.map((s) => s.sessionId),
         ["t", "s"],
       );
-      await memory.wait(user, "s", [v1.Watermark.INDEXED]);
+      await memory.wait(user, "s", [v1.Watermark.INDEXED], 60_000);
       for await (const hit of memory.search(user, "line 7")) {
         assert.equal(hit.sessionId, "s");
         break; // no more pages are asked for
@@ -315,6 +315,20 @@ test("an option that a client does not have is refused with a near one", () => {
 
 test("an unknown flag is the server's own message", async () => {
   await assert.rejects(startServer("--no-such-flag"), /did not start[\s\S]*no-such-flag/);
+});
+
+test("what a program prints whose output is read after its end is in the error, too", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "stratamem-late-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const late = join(folder, "late");
+  await writeFile(late, "#!/bin/sh\n(sleep 0.2; echo the port is taken) &\nexit 1\n", { mode: 0o755 });
+  const { STRATA_BINARY } = process.env;
+  process.env.STRATA_BINARY = late;
+  t.after(() => {
+    if (STRATA_BINARY === undefined) delete process.env.STRATA_BINARY;
+    else process.env.STRATA_BINARY = STRATA_BINARY;
+  });
+  await assert.rejects(startServer(), /did not start: it ended with 1\n[\s\S]*the port is taken/);
 });
 
 test("a server that asks for keys takes that of the client", async () => {

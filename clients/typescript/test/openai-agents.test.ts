@@ -135,7 +135,7 @@ test("hiding keeps the transcript and the facts", async () => {
     ...said("I am vegan."),
     { role: "assistant", status: "completed", content: [{ type: "output_text", text: "Noted!" }] },
   ]);
-  await memory.wait(user, "s", [v1.Watermark.EXTRACTED]);
+  await memory.wait(user, "s", [v1.Watermark.EXTRACTED], 60_000);
   await session.clearSession();
   assert.deepEqual(await session.getItems(), []);
   assert.equal(await session.popItem(), undefined);
@@ -225,7 +225,7 @@ test("memory is brought in for the call alone", async () => {
     { role: "user", content: "I am vegan, and I live in Porto." },
     { role: "assistant", content: "Noted!" },
   ]);
-  await memory.wait(user, "monday", [v1.Watermark.EXTRACTED]);
+  await memory.wait(user, "monday", [v1.Watermark.EXTRACTED], 60_000);
   const session = new StrataSession({ client: memory, userId: user, sessionId: "friday" });
   const model = new ScriptedModel([[assistantMessage("A chickpea curry.")], [assistantMessage("With rice.")]]);
   const agent = new Agent({ name: "a", model, instructions: "Be brief." });
@@ -374,14 +374,14 @@ function compacted(session: StrataSession, meanwhile = async () => {}): OpenAIRe
 test("compaction neither loses nor learns again what the user said", async () => {
   const { session, memory, user } = made();
   await session.addItems(turns);
-  await memory.wait(user, "s", [v1.Watermark.EXTRACTED]);
+  await memory.wait(user, "s", [v1.Watermark.EXTRACTED], 60_000);
   const known = async () => (await all(memory.knownFacts(user))).map((f) => `${f.factId} ${f.text}`);
   const facts = await known();
   const ids = (await all(memory.messages(user, "s"))).map((m) => m.id);
   await compacted(session).runCompaction({ force: true });
   assert.deepEqual(await session.getItems(), [turns[0], turns[2], compaction]);
   assert.deepEqual((await all(memory.messages(user, "s"))).map((m) => m.id).slice(0, 2), [ids[0], ids[2]]);
-  await memory.wait(user, "s", [v1.Watermark.EXTRACTED]);
+  await memory.wait(user, "s", [v1.Watermark.EXTRACTED], 60_000);
   assert.match(facts.join(), /vegan/);
   assert.deepEqual(await known(), facts);
 });

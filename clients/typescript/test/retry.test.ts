@@ -69,6 +69,10 @@ beforeEach(async () => {
           failing.take(r, c.requestHeader, c.timeoutMs());
           return {};
         });
+        router.rpc(v1.WorkService.method.waitForWatermark, (r, c) => {
+          failing.take(r, c.requestHeader, c.timeoutMs());
+          return { reached: true };
+        });
       },
     }),
   );
@@ -188,14 +192,20 @@ test("after the last attempt the error stands", async () => {
 
 test("all attempts share one deadline", async () => {
   failing.failures = [{ code: Code.Unavailable, reason: "STORE_UNAVAILABLE", afterMs: 50 }];
-  await client().memory.record(turn, { timeoutMs: 5000 });
+  await client().memory.record(turn, { timeoutMs: 60_000 });
   const [first = 0, second = 0] = failing.timeouts;
-  assert.ok(first <= 5000 && second <= 4951, `${first} ms were left, then ${second}`);
+  assert.ok(first <= 60_000 && second <= 59_951, `${first} ms were left, then ${second}`);
+});
+
+test("work may be waited for longer than a call may take", async () => {
+  assert.ok(await client({ timeoutMs: 60_000 }).wait("u", "s", [], 3_600_000));
+  assert.ok((failing.timeouts[0] ?? 0) > 3_600_000, `${failing.timeouts} ms`);
 });
 
 test("a wait that the deadline does not hold is not begun", async () => {
-  failing.failures = [{ code: Code.Unavailable, reason: "STORE_UNAVAILABLE", afterMs: 60_000 }];
-  await assert.rejects(client().memory.record(turn, { timeoutMs: 2000 }), (e) => e instanceof Unavailable && e.retryAfter === 60_000);
+  failing.failures = [{ code: Code.Unavailable, reason: "STORE_UNAVAILABLE", afterMs: 3_600_000 }];
+  const call = client().memory.record(turn, { timeoutMs: 60_000 });
+  await assert.rejects(call, (e) => e instanceof Unavailable && e.retryAfter === 3_600_000);
   assert.equal(failing.requests.length, 1);
 });
 

@@ -33,6 +33,9 @@ func restated(sentence string) []restatement {
 	if m := koReason.FindStringSubmatch(bare); m != nil {
 		return []restatement{{said: m[1] + "어요.", quote: bare}}
 	}
+	if now := asOfANewTime(bare); now != nil {
+		return now
+	}
 	clause, rest, more := strings.Cut(bare, ", ")
 	wish := withoutSuggestion(clause)
 	switch {
@@ -62,6 +65,26 @@ func withoutSuggestion(clause string) []restatement {
 		return nil
 	}
 	return []restatement{{said: "I never want to have " + m[2] + " " + strings.ToLower(m[1]) + "ed.", quote: clause}}
+}
+
+// ofNewTimes are, by language, what was so and another time at which it is now.
+var ofNewTimes = [...]func() []inversion{enAsked.inversions("changed-time"), esAsked.inversions("changed-time"), deAsked.inversions("changed-time")}
+
+// asOfANewTime is what a sentence says is so by now: of "I normally train on Mondays, but now on Fridays" it is "I train on Fridays now".
+// nil for any other sentence.
+func asOfANewTime(sentence string) []restatement {
+	if len(sentence) > maxSentenceBytes {
+		return nil
+	}
+	for _, of := range ofNewTimes {
+		for _, in := range of() {
+			m := in.pattern.FindStringSubmatch(sentence)
+			if m != nil {
+				return []restatement{{said: variants(in.stated[0], m[1:])[0], quote: sentence}}
+			}
+		}
+	}
+	return nil
 }
 
 // asThenAsked are, by language, a statement of the speaker and a question that goes on from it.

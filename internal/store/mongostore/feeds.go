@@ -152,8 +152,9 @@ func (s *feedStore) findFeeds(ctx context.Context, kind feedKind, build int64, f
 	return found, s.failed("find pending feeds", cursor.Err())
 }
 
+// pending selects the feeds that wait: those with a time.
 func (k feedKind) pending() bson.D {
-	return eq(k.field+".at", bson.D{{Key: "$exists", Value: true}}, "tenant", eq("$ne", store.ImportTenant))
+	return eq(k.field+".at", eq("$gte", ever), "tenant", eq("$ne", store.ImportTenant))
 }
 
 // Feed implements store.ChangeFeed.

@@ -87,7 +87,7 @@ func (s *searchIndex) look(ctx context.Context, scope memory.ScopeKey) (out inde
 func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit int) ([]turnDoc, error) {
 	o := options.Find().SetSort(eq("record_time", 1, "_id", 1)).SetLimit(int64(limit)).
 		SetProjection(eq("session", 1, "first_seq", 1, "n", 1, "recallable", 1, "bytes", 1))
-	turns, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "pending", eq("$exists", true)), o)
+	turns, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "pending", turnPending), o)
 	if err != nil {
 		return nil, s.failed("read pending turns", err)
 	}
@@ -276,7 +276,7 @@ func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, 
 	}
 	var first turnDoc
 	o := options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))
-	err := decodeOne(s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session), o), &first)
+	err := decodeOne(s.turns.FindOne(ctx, eq("scope", scope, "pending", turnPending, "session", session), o), &first)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}
@@ -409,7 +409,7 @@ func (s *searchIndex) stillPending(ctx context.Context, scope memory.ScopeKey, t
 	for i, t := range turns {
 		ids[i] = turnID(t.Session, t.TurnNo)
 	}
-	docs, err := readAll[turnDoc](ctx, s.turns, eq("_id", eq("$in", ids), "scope", scope, "pending", eq("$exists", true)),
+	docs, err := readAll[turnDoc](ctx, s.turns, eq("_id", eq("$in", ids), "scope", scope, "pending", turnPending),
 		options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("read the marks of turns", err)
@@ -444,7 +444,7 @@ const usersAtOnce = 1000
 func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	scopes := []memory.ScopeKey{}
 	for len(scopes) < limit {
-		turns, err := readAll[turnDoc](ctx, s.turns, eq("pending", eq("$exists", true), "scope", eq("$nin", scopes)),
+		turns, err := readAll[turnDoc](ctx, s.turns, eq("pending", turnPending, "scope", eq("$nin", scopes)),
 			options.Find().SetSort(eq("record_time", 1)).SetLimit(usersAtOnce).SetProjection(eq("scope", 1)))
 		if err != nil {
 			return nil, s.failed("find pending users", err)
@@ -555,8 +555,11 @@ func (t turnDoc) toIndex(sessionID string) (store.Turn, error) {
 func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	gone := []memory.ScopeKey{}
 	for {
-		below := eq("segments.embedding", eq("$lt", version), "_id", eq("$nin", gone))
-		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+		below := eq("segments.embedding", eq("$lt", version))
+		if len(gone) > 0 {
+			below = append(below, bson.E{Key: "_id", Value: eq("$nin", gone)})
+		}
+		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetLimit(int64(limit)))
 		if err != nil {
 			return nil, s.failed("find segments to embed", err)
 		}

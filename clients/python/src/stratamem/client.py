@@ -257,7 +257,7 @@ class Client:
         request-timeout, 10 s by default; whether it is done."""
         request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=_watermarks(of))
         request.timeout.FromNanoseconds(int(timeout * 1e9))
-        return self.work.WaitForWatermark(request).reached
+        return self.work.WaitForWatermark(request, timeout=timeout + self.settings.timeout).reached
 
     def pages(self, call: Callable[[Any], Any], request: Any, items: str) -> Iterator[Any]:
         """What all pages of a list hold, from the request's page on. items is the field of the reply that has them."""
@@ -415,7 +415,7 @@ class AsyncClient:
         """As Client.wait."""
         request = v1.WaitForWatermarkRequest(user_id=user_id, session_id=session_id, of=_watermarks(of))
         request.timeout.FromNanoseconds(int(timeout * 1e9))
-        return (await self.work.WaitForWatermark(request)).reached
+        return (await self.work.WaitForWatermark(request, timeout=timeout + self.settings.timeout)).reached
 
     async def pages(self, call: Callable[[Any], Any], request: Any, items: str) -> AsyncIterator[Any]:
         """As Client.pages."""
