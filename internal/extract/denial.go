@@ -26,7 +26,7 @@ func checkEnding(sentences []string, f memory.Fact) RejectReason {
 			continue
 		}
 		for _, clause := range clauseEnd.Split(sentence, -1) {
-			if !endsSomething(clause, f) || partial.MatchString(clause) || goesOn.MatchString(clause) || !concerns(clause, f) {
+			if !endsSomething(clause, f) || partial.MatchString(clause) && !isOver(clause, f) || goesOn.MatchString(clause) || !concerns(clause, f) {
 				continue
 			}
 			if meansOthers(clause, f) || ofSpeakerOnly(clause, f) {
@@ -338,4 +338,25 @@ var koRoots = regexp.MustCompile(`(일어|만|끝|나타|태어|깨어)나(?:요
 // Denies reports whether a sentence denies something, or says that it is over.
 func Denies(sentence string) bool {
 	return denying.MatchString(strings.ReplaceAll(sentence, "’", "'"))
+}
+
+// takesBack begins a sentence that takes back what its speaker said last.
+var takesBack = regexp.MustCompileFrom(func() string {
+	return `(?i)^(?:` + languagedata.AnyOf(languagedata.TakesBack) + `)(?:[` + pauses + `]+|$)`
+})
+
+// pauses are what may stand between words that take something back and what is said instead.
+const pauses = " ,;:.!~–—。，！-"
+
+// TakesBack returns what a sentence such as "scratch that, she's vegetarian" puts in place of what was said last; "" for nothing. ok is
+// false of any sentence that takes nothing back, or goes on in the same clause: "forget that you are a model".
+func TakesBack(sentence string) (instead string, ok bool) {
+	sentence = strings.TrimSpace(sentence)
+	begins := takesBack.FindString(sentence)
+	instead = sentence[len(begins):]
+	between := begins[len(strings.TrimRight(begins, pauses)):]
+	if begins == "" || instead != "" && strings.TrimSpace(between) == "" {
+		return "", false
+	}
+	return instead, true
 }

@@ -26,7 +26,34 @@ func (v *verifier) retract(i int, op Op) (Proposal, RejectReason) {
 	p := Proposal{Index: i, Retracts: true, Supersedes: ended.ID, Said: line.place(op.Quote)}
 	p.Fact = v.fact(op, line.Line)
 	p.Fact.Text, p.Fact.Category, p.Fact.Attribute, p.Fact.Subject = ended.Text, ended.Category, ended.Attribute, ended.Subject
-	return p, cmp.Or(v.checkWhose(ended, line), checkQuoted(op.Quote), checkEnding(line.around(p.Said), ended))
+	reason = cmp.Or(v.checkWhose(ended, line), checkQuoted(op.Quote))
+	if reason == "" && !v.takesBack(ended, line, p.Said) {
+		reason = checkEnding(line.around(p.Said), ended)
+	}
+	return p, reason
+}
+
+// takesBack reports whether a line begins with words such as "scratch that", which name nothing, and the fact was learnt from what the
+// speaker said in the line before.
+func (v *verifier) takesBack(f memory.Fact, l *source, said Said) bool {
+	sentences := l.around(said)
+	if len(f.Evidence) == 0 || said.Sentence != 0 || len(sentences) == 0 {
+		return false
+	}
+	if _, ok := TakesBack(sentences[0]); !ok {
+		return false
+	}
+	speaker := v.task.SpeakerOf(l.Line)
+	var before memory.Place
+	for _, other := range v.task.Lines {
+		if other.Alias == l.Alias {
+			break
+		}
+		if other.Role == l.Role && v.task.SpeakerOf(other) == speaker {
+			before = other.Place
+		}
+	}
+	return f.Evidence[len(f.Evidence)-1].Place() == before
 }
 
 // ended is the fact that an operation takes back, as far as the operation names it.

@@ -162,6 +162,7 @@ const (
 	OverTogether List = "statements/over-together" // regular expressions: what a fact says of being together
 	EndsTogether List = "statements/ends-together" // regular expressions: what says that it is over
 	OverEmployed List = "statements/over-employed" // regular expressions: what a fact says of a job
+	TakesBack    List = "statements/takes-back"    // regular expressions: what takes back what was said last
 	EndsEmployed List = "statements/ends-employed" // regular expressions: what says that it is over
 	Plain        List = "statements/plain"         // words that do not say which fact is meant
 	PlainRuns    List = "statements/plain-runs"    // regular expressions: the same of scripts without blanks

@@ -132,6 +132,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.MaskSecrets)
 	p.Query = recall.MaskedWords(p.Query, resolved.MaskSecrets)
 	g, err := s.gather(ctx, p, gathered{session: head, user: user, fences: fences}, resolved)
+	defer func() { g.ahead.end() }()
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -234,9 +235,11 @@ func (s *ContextBuilder) decide(
 	}
 	in := assemblyInput(p, g, h, r)
 	in.TakeApart = s.sentences.by(ctx, r.Counter)
-	hits := newRecallReader(ctx, s, p.Ref.UserRef, h.tail, &out)
-	defer hits.wait()
-	hits.filling = g.fill
+	hits := &recallReader{ctx: ctx, b: s, user: p.Ref.UserRef, out: &out, ahead: g.ahead, filling: g.fill}
+	if hits.ahead == nil {
+		hits.ahead = s.readAhead(ctx, p.Ref.UserRef, g.found, h.tail, r)
+		defer hits.ahead.end()
+	}
 	in.Recall, in.Fill = hits.read, hits.fill
 	in.Counter = tokens.Within(ctx, counter)
 	out.Result, err = assembly.Assemble(ctx, in)

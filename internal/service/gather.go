@@ -37,6 +37,7 @@ type gathered struct {
 	promise  promise
 	edits    summary.Marks // what persons made of the user's messages and summaries
 	facts    recall.RankedFacts
+	ahead    *readAhead // of the messages that were found; nil where a context policy has yet to shrink the tail beside them
 	fill     []rank.Hit // messages that may fill, the best first
 	degraded []memory.Degradation
 
@@ -106,11 +107,17 @@ func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered
 		return err
 	})
 	all.Go(func() (err error) {
-		if g.recalledHits, err = s.recall(part, p, in, r, g.session); err != nil || !fills(r) {
+		if g.recalledHits, err = s.recall(part, p, in, r, g.session); err != nil {
 			return err
 		}
 		if err := history(); err != nil {
 			return err
+		}
+		if !r.History.IsSet() {
+			g.ahead = s.readAhead(ctx, p.Ref.UserRef, g.found, g.tail, r)
+		}
+		if !fills(r) {
+			return nil
 		}
 		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(g.session, g.tail))
 		return err

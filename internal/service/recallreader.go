@@ -17,41 +17,54 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-// recallReader reads hits from the primary store for a context, as far as they could find room. It begins with as many as will
-// be asked for by what is known before, beside what is decided without them, which takes as long.
+// readAhead are the first of the hits that were found, which are read before assembly asks for them.
+type readAhead struct {
+	hits []rank.Hit
+	read func() ([]recall.Confirmed, error)
+	stop context.CancelFunc
+}
+
+// readAhead begins to read as many hits as will be asked for by what is known, where the tail may stand in the context: beside what is
+// decided without them, which takes as long. The caller must call end.
+func (s *ContextBuilder) readAhead(
+	ctx context.Context, user memory.UserRef, found recall.Found, tail []memory.Message, r contextprofile.Resolved,
+) *readAhead {
+	ctx, stop := context.WithCancel(ctx)
+	a := &readAhead{stop: stop}
+	if r.Sections.Recalled {
+		a.hits = worthReading(found.Hits, likelyRoom(r, tail), r.Counter)
+	}
+	a.read = sync.OnceValues(func() ([]recall.Confirmed, error) { return s.confirm(ctx, user, a.hits, found.Terms) })
+	if len(a.hits) > 0 {
+		safegroup.Go(a.begin, func(error) {}) // an error or a panic is left to whoever asks
+	}
+	return a
+}
+
+func (a *readAhead) begin() error {
+	_, err := a.read()
+	return err
+}
+
+// end ends what is read and not needed any more. Of nil it does nothing.
+func (a *readAhead) end() {
+	if a != nil {
+		a.stop()
+		_, _ = a.read()
+	}
+}
+
+// recallReader reads hits from the primary store for a context, as far as they could find room.
 type recallReader struct {
 	ctx   context.Context
 	b     *ContextBuilder
 	user  memory.UserRef
 	out   *ContextResult // keeps which hits were read, for explain
-	done  int            // of out.Found.Hits
-	ahead []rank.Hit     // the first of them, which are read before they are asked for
-	early func() ([]recall.Confirmed, error)
-	stop  context.CancelFunc // of reading ahead
+	ahead *readAhead
+	done  int // of out.Found.Hits
 
 	filling []rank.Hit // what may fill and was not read yet
 	filled  int64      // bytes of what was read of it
-}
-
-// newRecallReader reads for a result whose policy and hits are known, where the tail may stand in the context. The caller
-// must wait in the end.
-func newRecallReader(ctx context.Context, b *ContextBuilder, user memory.UserRef, tail []memory.Message, out *ContextResult) *recallReader {
-	r := &recallReader{ctx: ctx, b: b, user: user, out: out}
-	if out.Policy.Sections.Recalled {
-		r.ahead = worthReading(out.Found.Hits, likelyRoom(out.Policy, tail), out.Policy.Counter)
-	}
-	early, stop := context.WithCancel(ctx)
-	r.stop = stop
-	r.early = sync.OnceValues(func() ([]recall.Confirmed, error) { return r.confirm(early, r.ahead) })
-	if len(r.ahead) > 0 {
-		safegroup.Go(r.begin, func(error) {}) // an error or a panic is left to whoever asks
-	}
-	return r
-}
-
-func (r *recallReader) begin() error {
-	_, err := r.early()
-	return err
 }
 
 // likelyRoom is about the room for recalled messages when they are asked for: what comes before them has its shares, and
@@ -68,12 +81,6 @@ func likelyRoom(p contextprofile.Resolved, tail []memory.Message) int64 {
 // spareRoom is how many times the likely room is read ahead. Of the calls of strata-bench context, 99 in 100 asked for no more than
 // 1.12 times as many messages as have the likely room.
 const spareRoom = 1.125
-
-// wait ends what is read and not needed any more.
-func (r *recallReader) wait() {
-	r.stop()
-	_, _ = r.early()
-}
 
 // read reads the next hits; none is left when it returns none.
 func (r *recallReader) read(room int64) (recalled []assembly.Recalled, err error) {
@@ -131,16 +138,16 @@ func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error
 
 // found reads the hits that come next, the first from those that were read ahead. Their At counts in all hits that were found.
 func (r *recallReader) found(hits []rank.Hit) ([]recall.Confirmed, error) {
-	read := min(max(len(r.ahead)-r.done, 0), len(hits))
+	read := min(max(len(r.ahead.hits)-r.done, 0), len(hits))
 	var out []recall.Confirmed
 	if read > 0 {
-		early, err := r.early()
+		early, err := r.ahead.read()
 		if err != nil {
 			return nil, err
 		}
 		out = within(early, r.done, r.done+read)
 	}
-	rest, err := r.confirm(r.ctx, hits[read:])
+	rest, err := r.b.confirm(r.ctx, r.user, hits[read:], r.out.Found.Terms)
 	for i := range rest {
 		rest[i].At += r.done + read
 	}
@@ -161,10 +168,8 @@ func within(hits []recall.Confirmed, first, end int) []recall.Confirmed {
 	return hits[from:to:to]
 }
 
-func (r *recallReader) confirm(ctx context.Context, hits []rank.Hit) ([]recall.Confirmed, error) {
-	return r.b.search.Confirm(ctx, recall.Candidates{
-		User: r.user, Hits: hits, Query: rank.Query{Terms: r.out.Found.Terms}, MaxBytes: maxRecallBytes,
-	})
+func (s *ContextBuilder) confirm(ctx context.Context, user memory.UserRef, hits []rank.Hit, terms []string) ([]recall.Confirmed, error) {
+	return s.search.Confirm(ctx, recall.Candidates{User: user, Hits: hits, Query: rank.Query{Terms: terms}, MaxBytes: maxRecallBytes})
 }
 
 // cut is the passage of a long message to show; the zero Span shows all of it.

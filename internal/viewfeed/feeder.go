@@ -108,7 +108,8 @@ func NewFeeder(o FeederOptions) *Feeder {
 		nudged: workloop.NewQueue[memory.SessionRef](maxNudged), postponed: map[feedKey]time.Time{},
 	}
 	f.lease = workloop.NewLease(workloop.LeaseOptions{
-		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Now: o.Now, Log: f.log,
+		Store: o.Store, Name: "feed-" + o.Target.view.String(), Owner: o.Owner, Length: o.Lease, Retry: o.Sweep,
+		Now: o.Now, Log: f.log,
 	})
 	f.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work: f.work, Gather: o.Delay, Backoff: backoff.Exponential{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
@@ -297,21 +298,24 @@ const (
 	maxAhead = 8192
 )
 
-// waiting returns feeds that the view lacks something of: the nudged ones, then those that wait longest. It reports whether
-// the store named as many as it was asked for.
+// waiting returns feeds that the view lacks something of: those that wait longest, and before them the nudged ones where those may not be
+// among them. It reports whether the store named as many as it was asked for.
 func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds []store.Feed, full bool, err error) {
 	if len(f.ahead) >= maxAhead {
 		return nil, true, nil
-	}
-	fresh, err := f.read(ctx, nudged)
-	if err != nil {
-		return nil, false, err
 	}
 	maps.DeleteFunc(f.postponed, func(_ feedKey, until time.Time) bool { return !f.o.Now().Before(until) })
 	limit := roundFeeds + len(f.ahead) + len(f.postponed)
 	pending, err := f.o.Store.PendingFeeds(ctx, f.o.Target.view, limit)
 	if err != nil {
 		return nil, false, fmt.Errorf("look for feeds of the view: %w", err)
+	}
+	full = len(pending) == limit
+	var fresh []store.Feed
+	if full { // else all that wait are there, the nudged ones too
+		if fresh, err = f.read(ctx, nudged); err != nil {
+			return nil, false, err
+		}
 	}
 	seen := map[feedKey]bool{}
 	for _, feed := range append(fresh, pending...) {
@@ -320,7 +324,7 @@ func (f *Feeder) waiting(ctx context.Context, nudged []memory.SessionRef) (feeds
 			feeds = append(feeds, feed)
 		}
 	}
-	return feeds, len(pending) == limit, nil
+	return feeds, full, nil
 }
 
 // concurrentFeeds is how many feeds are read or marked at once.

@@ -131,6 +131,17 @@ func (p panickyReads) Messages(ctx context.Context, q store.MessageQuery) ([]mem
 	return p.Store.Messages(ctx, q)
 }
 
+// countedReads is a store that counts the feeds that are read by name.
+type countedReads struct {
+	*sqlitestore.Store
+	named *atomic.Int64
+}
+
+func (c countedReads) Feed(ctx context.Context, view memory.View, ref memory.SessionRef) (store.Feed, error) {
+	c.named.Add(1)
+	return c.Store.Feed(ctx, view, ref)
+}
+
 // troubleOf is what the feeder of a view says of it.
 func troubleOf(feeders []*viewfeed.Feeder, view memory.View) string {
 	at := slices.IndexFunc(feeders, func(f *viewfeed.Feeder) bool { return f.View() == view })
@@ -475,6 +486,24 @@ func TestFeeder(t *testing.T) {
 		v.wantAllTold()
 	})
 
+	viewsInBubble(t, "what was announced is not read by name where the list of what waits has it", func(t *testing.T, v *fixture) {
+		named := &atomic.Int64{}
+		v.reads = countedReads{v.store, named}
+		feeders, _ := v.feeders("a")
+		pass(time.Second)
+		for n := range 9 {
+			ref := bob.Session(fmt.Sprint(n))
+			v.say(ref, "apples")
+			for _, f := range feeders {
+				f.Nudge(ref)
+			}
+		}
+		pass(time.Minute)
+		v.wantAllTold()
+		if named.Load() != 0 {
+			t.Errorf("%d feeds were read by name", named.Load())
+		}
+	})
 	viewsInBubble(t, "rows of many small feeds are put together", func(t *testing.T, v *fixture) {
 		for i := range 300 {
 			v.say(bob.Session(fmt.Sprint("s", i)), "words")

@@ -95,6 +95,21 @@ func TestLease(t *testing.T) {
 			t.Errorf("%d calls in 100 s, want one each 30 s", calls)
 		}
 	})
+	promise("that another process has is asked for once in the time that is to pass before, however often it is wanted", func(t *testing.T, r rig) {
+		want(t, r.of("a"), true)
+		b := workloop.NewLease(workloop.LeaseOptions{
+			Store: r.leases, Name: "work", Owner: "b", Length: time.Minute, Retry: 2 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		})
+		for range 100 {
+			want(t, b, false)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if calls := r.leases.calls - 1; calls != 5 {
+			t.Errorf("%d calls in 10 s, want one each 2 s", calls)
+		}
+		time.Sleep(time.Minute)
+		want(t, b, true)
+	})
 	promise("is given back though the store failed when it was to be extended", func(t *testing.T, r rig) {
 		a := r.of("a")
 		want(t, a, true)

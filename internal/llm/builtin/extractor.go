@@ -63,6 +63,15 @@ const (
 	opRetract = "retract"
 )
 
+// adds reports whether the finding is a fact, not one that is taken back.
+func (f finding) adds() bool { return f.op == opAdd }
+
+// retracts reports whether the finding takes a fact back.
+func (f finding) retracts() bool { return f.op == opRetract }
+
+// corrects reports whether the finding puts right what was said before.
+func (f finding) corrects() bool { return f.mends != nil }
+
 // object is what the finding is about, as it was said.
 func (f finding) object() string { return f.said[f.from:f.to] }
 
@@ -146,7 +155,7 @@ func (g *grammar) find(clause string) []finding {
 	}
 	out := []finding{f}
 	for i := range g.besides() {
-		if more, ok := g.apply(&g.besides()[i], opener, f.said); ok && more.attribute != f.attribute {
+		if more, ok := g.apply(&g.besides()[i], opener, f.said); ok && (more.attribute != f.attribute || more.attribute == "" && more.text != f.text) {
 			out = append(out, more)
 		}
 	}

@@ -13,12 +13,14 @@ import (
 
 // reading is the operations of the lines so far, and what was stated last: a correction is of that.
 type reading struct {
-	task  extract.Task
-	ops   []extract.Op
-	plays bool      // whether a part is played, in which nothing is meant
-	heard time.Time // when the user last said something
-	last  []finding // of the latest user line that stated something, without a question since
-	stale int       // user lines since
+	task   extract.Task
+	ops    []extract.Op
+	plays  bool      // whether a part is played, in which nothing is meant
+	heard  time.Time // when the user last said something
+	last   []finding // of the latest user line that stated something, without a question since
+	stale  int       // user lines since
+	said   string    // the user's line before
+	latest statement // the sentence before, whatever it stated
 }
 
 // enTitle is an abbreviation before a name, whose stop ends no sentence.
@@ -44,20 +46,12 @@ const maxStale = 2
 
 // read takes one line of a user. Nothing is learnt from one that is there only to understand others.
 func (r *reading) read(l extract.Line) {
-	said := enTitle.ReplaceAllString(strings.ReplaceAll(l.Text, "’", "'"), "$1 $2")
-	ofMessage := grammarOf(said)
-	spanish := isSpanish(said)
-	if !spanish && ofMessage != &german { // "im" is a word of German
-		said = enContracted.ReplaceAllStringFunc(said, contract)
-	}
+	m := messageOf(l.Text)
 	fresh, framed := true, r.played(l)
 	if r.stale++; r.stale > maxStale {
 		r.last = nil
 	}
-	if chat := pastedChat.FindStringIndex(said); chat != nil {
-		said = said[:chat[0]]
-	}
-	for _, stated := range restatedAll(ofMessage.sentence.FindAllString(said, maxSentences)) {
+	for _, stated := range restatedAll(m.grammar.sentence.FindAllString(m.said, maxSentences)) {
 		if r.turns(stated.said) {
 			framed = r.plays
 		}
@@ -66,31 +60,9 @@ func (r *reading) read(l extract.Line) {
 		}
 		sentence, alone := r.introduced(l, stated.said)
 		sentence = asOfNow(afterGreeting(sentence))
-		// Of a message in two languages each sentence is read by its own. Of a sentence in a Spanish or German message too little may
-		// show its language.
-		g, t := grammarOf(sentence), retellingOf(sentence)
-		if spanish && t == &englishRetelling {
-			t = &spanishRetelling
-		}
-		if ofMessage == &german && g == &english && !text.ShowsEnglish(sentence) {
-			g, t = &german, &germanRetelling
-		}
-		found := g.read(sentence, r.last)
-		states := slices.ContainsFunc(found, func(f finding) bool { return f.op == opAdd })
-		// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
-		f, ok := asked(sentence)
-		remembers := f.rule == rememberedRule
-		if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
-			found = append(found, f)
-		}
-		if !ok && !states {
-			found = append(found, t.calledWithin(sentence)...)
-		}
-		ended := r.ended(l, sentence, found)
-		found = append(found, ended...)
-		found = append(found, g.left(sentence, t, found, r.replaces(l))...)
-		if len(ended) > 0 {
-			found = append(found, t.successors(sentence, found)...)
+		found, back := r.findAfterLatest(l, m, sentence)
+		if back {
+			stated.quote = strings.TrimSpace(sentence)
 		}
 		for _, f := range found {
 			f = r.inPlaceOfMended(l, f)
@@ -114,6 +86,80 @@ func (r *reading) read(l extract.Line) {
 			r.last = nil
 		}
 	}
+	r.said = l.Text
+}
+
+// message is what a line says, and how its sentences are read where they do not show their language.
+type message struct {
+	said    string
+	grammar *grammar
+	spanish bool
+}
+
+// messageOf is a message as rules read it, up to where somebody else's words are pasted.
+func messageOf(said string) message {
+	said = enTitle.ReplaceAllString(strings.ReplaceAll(said, "’", "'"), "$1 $2")
+	m := message{said: said, grammar: grammarOf(said), spanish: isSpanish(said)}
+	if !m.spanish && m.grammar != &german { // "im" is a word of German
+		m.said = enContracted.ReplaceAllStringFunc(said, contract)
+	}
+	if chat := pastedChat.FindStringIndex(m.said); chat != nil {
+		m.said = m.said[:chat[0]]
+	}
+	return m
+}
+
+// languageOf is how a sentence of the message is read. Of a message in two languages each sentence is read by its own. Of a sentence in a
+// Spanish or German message too little may show its language.
+func (m message) languageOf(sentence string) (*grammar, *retelling) {
+	g, t := grammarOf(sentence), retellingOf(sentence)
+	if m.spanish && t == &englishRetelling {
+		t = &spanishRetelling
+	}
+	if m.grammar == &german && g == &english && !text.ShowsEnglish(sentence) {
+		g, t = &german, &germanRetelling
+	}
+	return g, t
+}
+
+var (
+	// enQuit does not say what was quit: a job, unless something else in enQuitOtherwise was spoken of.
+	enQuit          = enFacts.pattern("quit")
+	enQuitOtherwise = enFacts.pattern("quit-otherwise")
+)
+
+// quitsOtherwise reports whether a sentence of a line such as "I quit last Friday" is of something else than a job.
+func (r *reading) quitsOtherwise(l extract.Line, sentence string) bool {
+	return enQuit.MatchString(sentence) && enQuitOtherwise.MatchString(r.said+"\n"+l.Text)
+}
+
+// find is what a sentence of a line states, and what it takes back.
+func (r *reading) find(l extract.Line, m message, sentence string) []finding {
+	g, t := m.languageOf(sentence)
+	found := g.read(sentence, r.last)
+	if slices.ContainsFunc(found, finding.retracts) && r.quitsOtherwise(l, sentence) {
+		found = slices.DeleteFunc(found, finding.retracts)
+	}
+	states := slices.ContainsFunc(found, finding.adds)
+	// Between people "remember that …" comforts or reminds the other; nobody asks for anything to be kept.
+	f, ok := asked(sentence)
+	remembers := f.rule == rememberedRule
+	if ok && (!states && !remembers || remembers && !r.task.BetweenPeople() && !g.readsEach(sentence)) {
+		found = append(found, f)
+	}
+	if !ok && !states {
+		found = append(found, t.calledWithin(sentence)...)
+	}
+	ended := r.ended(l, sentence, found)
+	if len(ended) > 0 && r.quitsOtherwise(l, sentence) {
+		ended = nil
+	}
+	found = append(found, ended...)
+	found = append(found, g.left(sentence, t, found, r.replaces(l))...)
+	if len(ended) > 0 {
+		found = append(found, t.successors(sentence, found)...)
+	}
+	return found
 }
 
 // frame begins what its speaker does not state: a text to translate or to mend, or somebody else's words. It lasts to the end of the

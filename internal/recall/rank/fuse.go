@@ -119,7 +119,15 @@ func sortByScore(hits []Hit) {
 	for i := range hits {
 		order[i] = scored{hits[i].Score, i}
 	}
-	slices.SortFunc(order, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.from, b.from)) })
+	slices.SortFunc(order, func(a, b scored) int {
+		switch { // cmp.Compare minds NaN, which no score is
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return a.from - b.from
+	})
 	for i := range order { // each cycle of hits that stand in each other's places
 		first := hits[i]
 		to := i

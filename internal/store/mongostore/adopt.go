@@ -105,7 +105,7 @@ func (s *archive) room(ctx context.Context, u userDoc, p store.Adoption) (store.
 
 // moveSession gives all that hangs on a session to another life, but its head. Doing it again moves what is left.
 func (s *archive) moveSession(ctx context.Context, key memory.SessionKey, from memory.ScopeKey, to userDoc) error {
-	if _, err := s.turns.UpdateMany(ctx, eq("_id", turnsOf(key)), operators(eq("scope", to.Scope), nil)); err != nil {
+	if _, err := s.turns.UpdateMany(ctx, turnsOf(key), operators(eq("scope", to.Scope), nil)); err != nil {
 		return err
 	}
 	owner := operators(eq("scope", to.Scope, "tenant", to.Tenant, "user_id", to.UserID), nil)

@@ -241,11 +241,11 @@ func (a *committedWrite) quarantine(ctx context.Context) error {
 func (s *factStore) trimQuarantine(ctx context.Context, scope memory.ScopeKey) error {
 	of := eq("$gt", string(scope)+"/", "$lt", string(scope)+"0") // "0" follows "/"
 	o := options.Find().SetSort(eq("_id", -1)).SetSkip(store.MaxQuarantined - 1).SetLimit(1).SetProjection(eq("_id", 1))
-	oldest, err := readAll[quarantinedDoc](ctx, s.quarantine, eq("_id", of), o)
+	oldest, err := readAll[quarantinedDoc](ctx, s.quarantine, eq("scope", scope, "_id", of), o)
 	if err != nil || len(oldest) == 0 {
 		return err
 	}
-	_, err = s.quarantine.DeleteMany(ctx, eq("_id", eq("$gt", string(scope)+"/", "$lt", oldest[0].Key)))
+	_, err = s.quarantine.DeleteMany(ctx, eq("scope", scope, "_id", eq("$gt", string(scope)+"/", "$lt", oldest[0].Key)))
 	return err
 }
 

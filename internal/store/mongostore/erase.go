@@ -308,21 +308,18 @@ func (s *erasureStore) endSession(ctx context.Context, d erasureDoc) (int64, err
 		return 0, uncertain("end a session", err)
 	}
 	// what readers of other sessions come across: hidden messages and turns that wait to be indexed
-	hiding := eq("scope", d.Scope, "messages.hidden", true, "_id", turnsOf(d.Session))
+	hiding := append(turnsOf(d.Session), eq("scope", d.Scope, "messages.hidden", true)...)
 	hidden, err := s.turns.DeleteMany(ctx, hiding)
 	if err != nil {
 		return 0, uncertain("end a session", err)
 	}
-	waiting := eq("_id", turnsOf(d.Session), "pending", eq("$exists", true))
+	waiting := append(turnsOf(d.Session), eq("pending", turnPending)...)
 	if _, err := s.turns.UpdateMany(ctx, waiting, operators(nil, eq("pending", ""))); err != nil {
 		return 0, uncertain("end a session", err)
 	}
 	made, err := s.eraseMade(ctx, d)
 	return head.DeletedCount + hidden.DeletedCount + made, err
 }
-
-// turnsOf selects the ids of the session's turns.
-func turnsOf(key memory.SessionKey) bson.D { return eq("$gt", string(key)+"/", "$lt", afterTurns(key)) }
 
 // erasure reads an erasure of the tenant; JOB_NOT_FOUND when there is none.
 func (s *erasureStore) erasure(ctx context.Context, tenant, id string) (d erasureDoc, err error) {
@@ -499,7 +496,7 @@ func (s *erasureStore) remainsOf(d erasureDoc) []remains {
 		of, revised := eq("session", d.Session), targetKey(d.Scope, memory.SummarySession, d.Session, "")
 		return []remains{
 			{s.jobs, of},
-			{s.turns, eq("_id", turnsOf(d.Session))},
+			{s.turns, turnsOf(d.Session)},
 			{s.nodes, of},
 			{s.summaryRevisions, eq("_id", under(revised))},
 			{s.erasures, slices.Concat(of, unbegunReplacement())},

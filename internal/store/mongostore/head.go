@@ -60,7 +60,7 @@ func (h *head) advance(t turnDoc) {
 
 // newer moves the head over the turns that were stored after it.
 func (s *transcript) newer(ctx context.Context, h *head) error {
-	filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: turnID(h.key, h.lastTurn)}, {Key: "$lt", Value: afterTurns(h.key)}}}}
+	filter := turnsBetween(h.key, eq("$gt", turnID(h.key, h.lastTurn), "$lt", afterTurns(h.key)))
 	content := bson.D{
 		{Key: "messages", Value: 0}, {Key: "ids", Value: 0}, {Key: "calls", Value: 0}, {Key: "result", Value: 0}, {Key: "patch", Value: 0},
 	}

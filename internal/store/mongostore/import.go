@@ -212,8 +212,7 @@ func (s *archive) AbandonImport(ctx context.Context, scope memory.ScopeKey, limi
 		return false, err
 	}
 	for _, key := range sessions {
-		turns := eq("_id", eq("$gt", string(key)+"/", "$lt", afterTurns(key)))
-		if left, err = deleteSome(ctx, s.turns, turns, left); err != nil || left <= 0 {
+		if left, err = deleteSome(ctx, s.turns, turnsOf(key), left); err != nil || left <= 0 {
 			return false, s.failed("abandon import", err)
 		}
 		if _, err := s.conversations.DeleteOne(ctx, eq("_id", key, "tenant", store.ImportTenant)); err != nil {

@@ -441,17 +441,18 @@ func (s *journal) RetryJob(ctx context.Context, p store.JobRetry) (memory.Job, e
 	return d.job(), s.lookAt(ctx, was, p.Time)
 }
 
-// ParkedJobs implements store.Journal.
+// ParkedJobs implements store.Journal. Each of the two ranges of times names what the index of unfinished jobs holds, so that every server
+// reads either from it: the jobs that are final may be all but a few.
 func (s *journal) ParkedJobs(ctx context.Context, q store.ParkedQuery) ([]memory.Job, error) {
 	due := bson.A{
-		eq("not_before", eq("$lte", micros(q.Before))), eq("not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
+		eq("live", true, "not_before", eq("$lte", micros(q.Before))),
+		eq("live", true, "not_before", eq("$gt", micros(q.Before.Add(store.LongestParked)))),
 	}
 	docs, err := fill(q.Limit, func(last *jobDoc, limit int) (read, living []jobDoc, err error) {
-		and := bson.A{eq("$or", due)}
+		filter := eq("live", true, "tenant", eq("$ne", store.ImportTenant), "state", memory.JobParked, "reason", q.Reason, "$or", due)
 		if last != nil {
-			and = append(and, behind("not_before", last.NotBefore, last.ID))
+			filter = append(filter, bson.E{Key: "$and", Value: bson.A{behind("not_before", last.NotBefore, last.ID)}})
 		}
-		filter := eq("live", true, "tenant", eq("$ne", store.ImportTenant), "state", memory.JobParked, "reason", q.Reason, "$and", and)
 		o := options.Find().SetSort(eq("not_before", 1, "_id", 1)).SetLimit(int64(limit)).SetProjection(eq("answer", 0))
 		if read, err = s.findJobs(ctx, filter, o); err != nil {
 			return nil, nil, err

@@ -206,7 +206,7 @@ func (s *searchIndex) clearMarks(ctx context.Context, m manifestDoc) error {
 	if m.Epoch > 0 {
 		update = append(update, bson.E{Key: "$set", Value: eq("epoch", m.Epoch)})
 	}
-	filter := eq("_id", eq("$in", m.Clearing), "pending", eq("$exists", true), "epoch", eq("$not", eq("$gt", m.Epoch)))
+	filter := eq("_id", eq("$in", m.Clearing), "pending", turnPending, "epoch", eq("$not", eq("$gt", m.Epoch)))
 	if _, err := s.turns.UpdateMany(ctx, filter, update); err != nil {
 		return uncertain("clear the marks of turns", err)
 	}
@@ -221,8 +221,7 @@ func (s *searchIndex) markAll(ctx context.Context, m manifestDoc) error {
 	}
 	update := bson.D{{Key: "$set", Value: eq("pending", turnPending, "epoch", m.Epoch)}}
 	for _, key := range sessions {
-		filter := eq("_id", bson.D{{Key: "$gt", Value: string(key) + "/"}, {Key: "$lt", Value: afterTurns(key)}},
-			"n", eq("$gt", 0), "epoch", eq("$not", eq("$gte", m.Epoch)))
+		filter := append(turnsOf(key), eq("n", eq("$gt", 0), "epoch", eq("$not", eq("$gte", m.Epoch)))...)
 		if _, err := s.turns.UpdateMany(ctx, filter, update); err != nil {
 			return uncertain("mark turns as pending", err)
 		}

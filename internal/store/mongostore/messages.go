@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -161,7 +160,7 @@ func (s *transcript) turnRange(ctx context.Context, key memory.SessionKey, q sto
 	if lastID != "" { // else there is no bound, or it lies beyond the end
 		last = bson.E{Key: "$lte", Value: lastID}
 	}
-	filter = eq("_id", bson.D{first, last}, "n", bson.D{{Key: "$gt", Value: 0}})
+	filter = append(turnsBetween(key, bson.D{first, last}), bson.E{Key: "n", Value: eq("$gt", 0)})
 	if q.Marked {
 		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
 			eq("messages.pinned", true), eq("messages.tags.0", bson.D{{Key: "$exists", Value: true}}), eq("messages.origin", memory.OriginRecalled),
@@ -300,25 +299,28 @@ const (
 	placesAtOnce   = 4 * placesPerQuery // what one context shows fits into it, so that it is one round trip
 )
 
-// readPlaces reads the places some at a time, so that little more than the limit is ever in memory. Whose sessions they are in is found
-// out beside the first.
+// readPlaces reads the places some at a time, so that little more than the limit is ever in memory: by queries that run at once, each
+// for places that lie together. Whose sessions they are in is found out first, while the first of these queries are made and wait as well.
 func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q store.PlacesQuery) ([]memory.PlacedMessage, error) {
-	p := placing{hits: make([]memory.PlacedMessage, 0, len(q.Places)), maxBytes: q.MaxBytes}
+	p := placing{maxBytes: q.MaxBytes}
 	for some := range slices.Chunk(q.Places, placesAtOnce) {
-		var found map[memory.Place]*foundMessage
+		found, taken := make([]*foundMessage, len(some)), &room{limit: q.MaxBytes}
 		g, reading := safegroup.WithContext(ctx)
-		g.Go(func() (err error) {
-			found, err = s.messagesSideBySide(reading, scope, some, q.MaxBytes)
-			return err
+		g.Go(func() error {
+			for part := range slices.Chunk(byPlace(some), placesPerQuery) {
+				g.Go(func() error { return s.messagesAt(reading, scope, part, found, taken) })
+			}
+			return nil
 		})
+		var unowned error
 		if p.own == nil {
-			g.Go(func() (err error) {
-				p.own, err = s.ownSessions(reading, scope, q.Places)
-				return err
-			})
+			p.own, unowned = s.ownSessions(reading, scope, q.Places)
 		}
-		if err := g.Wait(); err != nil {
+		if err := errors.Join(unowned, g.Wait()); err != nil {
 			return nil, err
+		}
+		if taken.isFull() {
+			found = nil
 		}
 		if full, err := s.placeFound(ctx, scope, &p, some, found); full || err != nil {
 			return p.hits, err
@@ -327,53 +329,40 @@ func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q st
 	return p.hits, nil
 }
 
-// messagesSideBySide returns the messages at the places by queries that run at once, each for places that lie together; nil where their
-// turns take more than the limit.
-func (s *transcript) messagesSideBySide(
-	ctx context.Context, scope memory.ScopeKey, places []memory.Place, maxBytes int64,
-) (map[memory.Place]*foundMessage, error) {
-	places = slices.Clone(places)
-	slices.SortFunc(places, func(a, b memory.Place) int {
-		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq))
-	})
-	queries := slices.Collect(slices.Chunk(places, placesPerQuery))
-	parts := make([]map[memory.Place]*foundMessage, len(queries))
-	taken := &room{limit: maxBytes}
-	all, reading := safegroup.WithContext(ctx)
-	for i, part := range queries {
-		all.Go(func() (err error) {
-			parts[i], err = s.messagesAt(reading, scope, part, taken)
-			return err
-		})
+// wanted is a place that is asked for.
+type wanted struct {
+	memory.Place
+	at int // its index in what was asked for
+}
+
+// byPlace returns the places in the order in which messages are stored.
+func byPlace(places []memory.Place) []wanted {
+	sorted := make([]wanted, len(places))
+	for i, p := range places {
+		sorted[i] = wanted{p, i}
 	}
-	if err := all.Wait(); err != nil || taken.isFull() {
-		return nil, err
-	}
-	found := make(map[memory.Place]*foundMessage, len(places))
-	for _, part := range parts {
-		maps.Copy(found, part)
-	}
-	return found, nil
+	slices.SortFunc(sorted, func(a, b wanted) int { return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq)) })
+	return sorted
 }
 
 // placesInTurn bounds what is in memory beyond MaxBytes where messages are large.
 const placesInTurn = 128
 
-// placeFound adds the messages at the places, which are read by one query after the other where they were not found at once. It reports
-// true where one was over the limit.
+// placeFound adds the messages at the places, which are read by one query after the other where found is nil: at once they take more
+// than the limit. It reports true where one was over the limit.
 func (s *transcript) placeFound(
-	ctx context.Context, scope memory.ScopeKey, p *placing, places []memory.Place, found map[memory.Place]*foundMessage,
+	ctx context.Context, scope memory.ScopeKey, p *placing, places []memory.Place, found []*foundMessage,
 ) (full bool, err error) {
 	if found != nil {
-		return p.add(places, found)
+		return p.add(found), nil
 	}
 	for some := range slices.Chunk(places, placesInTurn) {
-		found, err := s.messagesAt(ctx, scope, some, &room{})
-		if err != nil {
+		found := make([]*foundMessage, len(some))
+		if err := s.messagesAt(ctx, scope, byPlace(some), found, &room{}); err != nil {
 			return false, err
 		}
-		if full, err := p.add(some, found); full || err != nil {
-			return full, err
+		if p.add(found) {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -395,86 +384,99 @@ type placing struct {
 	maxBytes int64 // 0 for no limit
 }
 
-// add adds the messages that were found at the places. It reports true where one was over the limit.
-func (p *placing) add(places []memory.Place, found map[memory.Place]*foundMessage) (full bool, err error) {
-	for _, at := range places {
-		f, ok := found[at]
-		in, own := p.own[at.Session]
-		if !ok || !own || f.doc.Deleted {
+// add adds the messages that were found and are the user's own. It reports true where one was over the limit.
+func (p *placing) add(found []*foundMessage) (full bool) {
+	p.hits = slices.Grow(p.hits, len(found))
+	for _, f := range found {
+		if f == nil {
 			continue
 		}
-		p.bytes += f.doc.storedBytes()
+		in, own := p.own[f.Place.Session]
+		if !own {
+			continue
+		}
+		p.bytes += f.stored
 		if p.maxBytes > 0 && p.bytes > p.maxBytes && len(p.hits) > 0 {
-			return true, nil
+			return true
 		}
-		m, err := f.doc.message(f.turn)
-		if err != nil {
-			return false, err
-		}
-		p.hits = append(p.hits, memory.PlacedMessage{Place: at, SessionID: in.SessionID, ContextStart: in.ContextStart, Message: m})
+		f.SessionID, f.ContextStart = in.SessionID, in.ContextStart
+		p.hits = append(p.hits, f.PlacedMessage)
 	}
-	return false, nil
+	return false
 }
 
-// foundMessage is a message with its turn.
+// foundMessage is a message without its session's part.
 type foundMessage struct {
-	turn int64
-	doc  messageDoc
+	memory.PlacedMessage
+	stored int64 // bytes
 }
 
-// messagesAt returns the messages at those of the places that belong to the scope. It ends early once the room is full.
-func (s *transcript) messagesAt(
-	ctx context.Context, scope memory.ScopeKey, places []memory.Place, r *room,
-) (map[memory.Place]*foundMessage, error) {
-	seqs := map[memory.SessionKey][]int64{}
-	for _, p := range places {
-		if p.Seq >= 1 {
-			seqs[p.Session] = append(seqs[p.Session], p.Seq)
-		}
-	}
-	found := make(map[memory.Place]*foundMessage, len(places))
-	if len(seqs) == 0 {
-		return found, nil
-	}
+// messagesAt puts the messages at those of the places, which are in order, that belong to the scope where found has their place, and ends early
+// once the room is full. It decodes them too: other queries may still be waited for beside it.
+func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, places []wanted, found []*foundMessage, r *room) error {
+	inSession := map[memory.SessionKey][]wanted{}
 	var clauses bson.A // one round trip, however many sessions the places are in
-	for key, list := range seqs {
-		clauses = append(clauses, eq("session", key, "messages.seq", bson.D{{Key: "$in", Value: list}}))
+	for len(places) > 0 {
+		key := places[0].Session
+		end := slices.IndexFunc(places, func(w wanted) bool { return w.Session != key })
+		if end < 0 {
+			end = len(places)
+		}
+		inSession[key], places = places[:end], places[end:]
+		seqs := make([]int64, end)
+		for i, w := range inSession[key] {
+			seqs[i] = w.Seq
+		}
+		clauses = append(clauses, eq("session", key, "messages.seq", bson.D{{Key: "$in", Value: seqs}}))
 	}
 	cursor, err := s.turns.Find(ctx, eq("$or", clauses, "scope", scope), options.Find().SetProjection(withoutOriginals()))
 	if err != nil {
-		return nil, s.failed("read messages by place", err)
+		return s.failed("read messages by place", err)
 	}
 	defer func() { _ = cursor.Close(ctx) }()
 	for cursor.Next(ctx) {
 		if r.taken.Add(int64(len(cursor.Current))); r.isFull() {
-			return nil, nil
+			return nil
 		}
-		if err := openTurn(cursor.Current, seqs, found); err != nil {
-			return nil, err
+		if err := openTurn(cursor.Current, inSession, found); err != nil {
+			return err
 		}
 	}
-	return found, s.failed("read messages by place", cursor.Err())
+	return s.failed("read messages by place", cursor.Err())
 }
 
 // openTurn decodes those messages of a turn that are asked for: it may hold many beside them.
-func openTurn(turn bson.Raw, seqs map[memory.SessionKey][]int64, found map[memory.Place]*foundMessage) error {
-	session := memory.SessionKey(turn.Lookup("session").StringValue())
+func openTurn(turn bson.Raw, inSession map[memory.SessionKey][]wanted, found []*foundMessage) error {
+	session := inSession[memory.SessionKey(turn.Lookup("session").StringValue())]
 	messages, err := turn.Lookup("messages").Array().Values()
 	if err != nil {
 		return fmt.Errorf("decode a turn: %w", err)
 	}
 	for _, raw := range messages {
 		seq, ok := raw.Document().Lookup("seq").AsInt64OK()
-		if !ok || !slices.Contains(seqs[session], seq) {
+		if !ok {
 			continue
 		}
-		f := &foundMessage{turn: turn.Lookup("turn").AsInt64()}
-		if err := f.doc.UnmarshalBSON(raw.Document()); err != nil {
-			return err
+		at, _ := slices.BinarySearchFunc(session, seq, func(w wanted, seq int64) int { return cmp.Compare(w.Seq, seq) })
+		for ; at < len(session) && session[at].Seq == seq; at++ {
+			m, err := decodePlaced(raw.Document(), turn.Lookup("turn").AsInt64(), session[at].Place)
+			if err != nil {
+				return err
+			}
+			found[session[at].at] = m
 		}
-		found[memory.Place{Session: session, Seq: seq}] = f
 	}
 	return nil
+}
+
+// decodePlaced is the message of a turn at a place; nil for one that was deleted.
+func decodePlaced(message bson.Raw, turn int64, at memory.Place) (*foundMessage, error) {
+	var d messageDoc
+	if err := d.UnmarshalBSON(message); err != nil || d.Deleted {
+		return nil, err
+	}
+	m, err := d.message(turn)
+	return &foundMessage{memory.PlacedMessage{Place: at, Message: m}, d.storedBytes()}, err
 }
 
 // UpdateMessage implements store.Transcript.

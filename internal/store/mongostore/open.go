@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -37,6 +38,8 @@ type Options struct {
 	Database string        // "" for strata
 	Log      *slog.Logger  // nil for none
 	Keys     func() string // mints scope and session keys: 128 random bits in lower-case hex; nil for crypto/rand
+
+	watch func(command bson.Raw) // sees each command that is sent, for tests; nil for nobody
 }
 
 // Store is an open database: one type for each role of store.PrimaryStore, over one core.
@@ -175,7 +178,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Database == "" {
 		o.Database = defaultDatabase
 	}
-	client, err := connect(o.URI)
+	client, err := connect(o)
 	if err != nil {
 		return nil, err
 	}
@@ -187,19 +190,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-func connect(uri string) (*mongo.Client, error) {
-	if uri == "" {
+func connect(of Options) (*mongo.Client, error) {
+	if of.URI == "" {
 		return nil, errors.New("mongodb: no connection string is set: name a server, such as mongodb://127.0.0.1:27017")
 	}
 	journal := true
 	o := options.Client().SetTimeout(callTimeout).SetServerSelectionTimeout(selectionTimeout).
 		SetConnectTimeout(selectionTimeout).SetMaxPoolSize(maxConnections)
-	o.ApplyURI(uri). // what the operator sets of these counts; what durability needs is set after it
-				SetMonitor(newRoundtrips().monitor()).SetAppName("strata").SetRetryWrites(true).SetReadPreference(readpref.Primary()).
+	o.ApplyURI(of.URI). // what the operator sets of these counts; what durability needs is set after it
+				SetMonitor(newRoundtrips(of.watch).monitor()).SetAppName("strata").SetRetryWrites(true).SetReadPreference(readpref.Primary()).
 				SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journal})
 	client, err := mongo.Connect(o)
 	if err != nil {
-		return nil, fmt.Errorf("mongodb: the connection string cannot be used: %s: mend it", withoutURI(err, uri))
+		return nil, fmt.Errorf("mongodb: the connection string cannot be used: %s: mend it", withoutURI(err, of.URI))
 	}
 	return client, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 
 	"github.com/stratamem/strata/internal/backendlatency"
@@ -11,14 +12,18 @@ import (
 
 // roundtrips adds the time that each command took at the server to the clock of its call.
 type roundtrips struct {
-	running sync.Map // of func() by request id
+	running sync.Map               // of func() by request id
+	watch   func(command bson.Raw) // nil for nobody
 }
 
-func newRoundtrips() *roundtrips { return &roundtrips{} }
+func newRoundtrips(watch func(command bson.Raw)) *roundtrips { return &roundtrips{watch: watch} }
 
 func (r *roundtrips) monitor() *event.CommandMonitor {
 	return &event.CommandMonitor{
 		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			if r.watch != nil {
+				r.watch(e.Command)
+			}
 			r.running.Store(e.RequestID, backendlatency.Begin(ctx))
 		},
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) { r.end(e.RequestID) },

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -132,6 +133,10 @@ func eq(pairs ...any) bson.D {
 	}
 	return d
 }
+
+// ever is before all times. A time that is there is selected as one since then: every server reads such a range from an index that holds
+// nothing without a time.
+const ever int64 = math.MinInt64
 
 // scope finds the user; USER_NOT_FOUND when there is none, STORE_UNAVAILABLE while an import is not at its end.
 func (s *core) scope(ctx context.Context, ref memory.UserRef) (userDoc, error) {

@@ -87,7 +87,7 @@ func (s *searchIndex) look(ctx context.Context, scope memory.ScopeKey) (out inde
 func (s *searchIndex) waiting(ctx context.Context, scope memory.ScopeKey, limit int) ([]turnDoc, error) {
 	o := options.Find().SetSort(eq("record_time", 1, "_id", 1)).SetLimit(int64(limit)).
 		SetProjection(eq("session", 1, "first_seq", 1, "n", 1, "recallable", 1, "bytes", 1))
-	turns, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "pending", eq("$exists", true)), o)
+	turns, err := readAll[turnDoc](ctx, s.turns, eq("scope", scope, "pending", turnPending), o)
 	if err != nil {
 		return nil, s.failed("read pending turns", err)
 	}
@@ -276,7 +276,7 @@ func (s *searchIndex) unindexedFrom(ctx context.Context, scope memory.ScopeKey, 
 	}
 	var first turnDoc
 	o := options.FindOne().SetSort(eq("record_time", 1, "_id", 1)).SetProjection(eq("first_seq", 1))
-	err := decodeOne(s.turns.FindOne(ctx, eq("scope", scope, "pending", eq("$exists", true), "session", session), o), &first)
+	err := decodeOne(s.turns.FindOne(ctx, eq("scope", scope, "pending", turnPending, "session", session), o), &first)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 0, nil
 	}
@@ -409,7 +409,7 @@ func (s *searchIndex) stillPending(ctx context.Context, scope memory.ScopeKey, t
 	for i, t := range turns {
 		ids[i] = turnID(t.Session, t.TurnNo)
 	}
-	docs, err := readAll[turnDoc](ctx, s.turns, eq("_id", eq("$in", ids), "scope", scope, "pending", eq("$exists", true)),
+	docs, err := readAll[turnDoc](ctx, s.turns, eq("_id", eq("$in", ids), "scope", scope, "pending", turnPending),
 		options.Find().SetProjection(eq("_id", 1)))
 	if err != nil {
 		return nil, s.failed("read the marks of turns", err)
@@ -444,7 +444,7 @@ const usersAtOnce = 1000
 func (s *searchIndex) PendingUsers(ctx context.Context, limit int) ([]memory.UserRef, error) {
 	scopes := []memory.ScopeKey{}
 	for len(scopes) < limit {
-		turns, err := readAll[turnDoc](ctx, s.turns, eq("pending", eq("$exists", true), "scope", eq("$nin", scopes)),
+		turns, err := readAll[turnDoc](ctx, s.turns, eq("pending", turnPending, "scope", eq("$nin", scopes)),
 			options.Find().SetSort(eq("record_time", 1)).SetLimit(usersAtOnce).SetProjection(eq("scope", 1)))
 		if err != nil {
 			return nil, s.failed("find pending users", err)
@@ -477,6 +477,9 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 }
 
 func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+	if len(scopes) == 0 {
+		return nil, nil
+	}
 	living := eq("_id", eq("$in", scopes), "ended", nil)
 	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
@@ -555,8 +558,11 @@ func (t turnDoc) toIndex(sessionID string) (store.Turn, error) {
 func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error) {
 	gone := []memory.ScopeKey{}
 	for {
-		below := eq("segments.embedding", eq("$lt", version), "_id", eq("$nin", gone))
-		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetHint("embeddings").SetLimit(int64(limit)))
+		below := eq("segments.embedding", eq("$lt", version))
+		if len(gone) > 0 {
+			below = append(below, bson.E{Key: "_id", Value: eq("$nin", gone)})
+		}
+		manifests, err := readAll[manifestDoc](ctx, s.searchIndexes, below, options.Find().SetLimit(int64(limit)))
 		if err != nil {
 			return nil, s.failed("find segments to embed", err)
 		}
@@ -594,28 +600,31 @@ func segmentsBelow(manifests []manifestDoc, users map[memory.ScopeKey]memory.Use
 }
 
 // CountMessagesToEmbed implements store.SearchIndex.
-func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
-	cursor, err := s.searchIndexes.Aggregate(ctx, bson.A{
-		eq("$unwind", "$segments"),
-		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
-	})
+func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (int64, error) {
+	below := eq("segments.embedding", eq("$lt", version))
+	n, err := s.sumSegments(ctx, bson.A{eq("$match", below), eq("$unwind", "$segments"), eq("$match", below)})
+	return n, s.failed("count messages to embed", err)
+}
+
+// CountIndexedMessages implements store.SearchIndex.
+func (s *searchIndex) CountIndexedMessages(ctx context.Context) (int64, error) {
+	n, err := s.sumSegments(ctx, bson.A{eq("$unwind", "$segments")})
+	return n, s.failed("count indexed messages", err)
+}
+
+// sumSegments counts the messages of the segments that a pipeline returns one by one.
+func (s *searchIndex) sumSegments(ctx context.Context, pipeline bson.A) (int64, error) {
+	cursor, err := s.searchIndexes.Aggregate(ctx, append(pipeline, eq("$group", eq("_id", nil, "n", eq("$sum", "$segments.messages")))))
 	if err != nil {
-		return 0, 0, s.failed("count messages to embed", err)
+		return 0, err
 	}
-	var counts []struct {
-		Waits bool  `bson:"_id"`
-		N     int64 `bson:"n"`
+	var sums []struct {
+		N int64 `bson:"n"`
 	}
-	if err := decodeAll(ctx, cursor, &counts); err != nil {
-		return 0, 0, s.failed("count messages to embed", err)
+	if err := decodeAll(ctx, cursor, &sums); err != nil || len(sums) == 0 {
+		return 0, err
 	}
-	for _, c := range counts {
-		all += c.N
-		if c.Waits {
-			waiting += c.N
-		}
-	}
-	return waiting, all, nil
+	return sums[0].N, nil
 }
 
 // RetireSegments implements store.SearchIndex. Each user is a write of its own; a crash in between leaves users for the next

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -135,25 +136,28 @@ func (s *summaryStore) nodesOfSessions(ctx context.Context, sessions []sessionDo
 	return nodes, err
 }
 
+// recentWhere selects sessions of a scope, which each of its alternatives names, by the index of the times that summaries cover.
 func recentWhere(scope memory.ScopeKey, q store.RecentQuery) bson.D {
-	covered := eq("$exists", true)
+	since, until := ever, int64(math.MaxInt64)
 	if !q.Since.IsZero() {
-		covered = append(covered, bson.E{Key: "$gte", Value: micros(q.Since)})
+		since = micros(q.Since)
 	}
 	if !q.Until.IsZero() {
-		covered = append(covered, bson.E{Key: "$lte", Value: micros(q.Until)})
-	}
-	all := bson.A{eq("scope", scope, "covered_time", covered)}
-	if q.Exclude != "" {
-		all = append(all, eq("session_id", eq("$ne", q.Exclude)))
+		until = micros(q.Until)
 	}
 	if q.After != nil {
-		at := micros(q.After.Time)
-		all = append(all, eq("covered_time", eq("$lte", at)), eq("$or", bson.A{
-			eq("covered_time", eq("$lt", at)), eq("session_id", eq("$gt", q.After.SessionID)),
-		}))
+		until = min(until, micros(q.After.Time))
 	}
-	return eq("$and", all)
+	where := eq("scope", scope, "covered_time", eq("$gte", since, "$lte", until))
+	if q.Exclude != "" {
+		where = append(where, bson.E{Key: "session_id", Value: eq("$ne", q.Exclude)})
+	}
+	if q.After != nil {
+		where = append(where, bson.E{Key: "$or", Value: bson.A{
+			eq("scope", scope, "covered_time", eq("$lt", micros(q.After.Time))), eq("scope", scope, "session_id", eq("$gt", q.After.SessionID)),
+		}})
+	}
+	return where
 }
 
 // LeavesBetween implements store.Summaries.

@@ -38,7 +38,8 @@ type turnDoc struct {
 	Erasure       string            `bson:"erasure,omitempty"` // of a turn that is an erasure's fence
 }
 
-// turnPending is the mark of turns that the search index lacks.
+// turnPending is the mark of turns that the search index lacks. Those that wait are selected by its value, not by its being there: then
+// every server reads them from an index that holds no others.
 const turnPending = 1
 
 // turnID makes turns lie in the order of their sessions.
@@ -46,6 +47,16 @@ func turnID(key memory.SessionKey, turn int64) string { return fmt.Sprintf("%s/%
 
 // afterTurns is above the id of every turn of the session, and below those of all that follow it.
 func afterTurns(key memory.SessionKey) string { return string(key) + "0" } // '0' follows '/'
+
+// turnsOf selects the session's turns.
+func turnsOf(key memory.SessionKey) bson.D {
+	return turnsBetween(key, eq("$gt", string(key)+"/", "$lt", afterTurns(key)))
+}
+
+// turnsBetween selects those of the session's turns whose ids are in a range. The ids alone would do; with the session beside them, only one
+// shard is asked where turns are sharded by session, and a server that reads no range of _id from its index looks through the turns of the
+// session, not through those of everybody.
+func turnsBetween(key memory.SessionKey, ids bson.D) bson.D { return eq("session", key, "_id", ids) }
 
 // messageDoc is a message within its turn.
 type messageDoc struct {
