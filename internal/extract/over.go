@@ -55,7 +55,7 @@ var (
 	)
 	intends = regexp.MustCompile(
 		`(?i)\b(?:wants? to|plan(?:s|ning)?|(?:is|am|i'm|we're|are) (?:going to|getting|buying|planting|adopting|building|booking)` +
-		`|hop(?:es?|ing) to|would like|'d like|will|'ll|looking for|saving (?:up )?for|training for)\b`,
+			`|hop(?:es?|ing) to|would like|'d like|will|'ll|looking for|saving (?:up )?for|training for)\b`,
 	)
 )
 
