@@ -67,7 +67,7 @@ func (c *importCmd) Run(r *run) error {
 	if c.User != "" || c.Session != "" {
 		return usagef("--user and --session belong to --format: each line of Strata's own format names them")
 	}
-	in, err := c.open(r.env)
+	in, err := openInput(r.env, c.File)
 	if err != nil {
 		return usageError{err}
 	}
@@ -86,11 +86,12 @@ func (c *importCmd) Run(r *run) error {
 	return job.finish(err)
 }
 
-func (c *importCmd) open(env Env) (io.ReadCloser, error) {
-	if c.File == "-" {
+// openInput opens a file that is read as a stream; - is stdin.
+func openInput(env Env, path string) (io.ReadCloser, error) {
+	if path == "-" {
 		return io.NopCloser(env.Stdin), nil
 	}
-	return os.Open(c.File)
+	return os.Open(path)
 }
 
 // importJob is one import under way.

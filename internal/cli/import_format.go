@@ -82,7 +82,7 @@ func (c *importCmd) runForeign(r *run) error {
 func (c *importCmd) readForeign(env Env) (chatformats.Export, error) {
 	formats := chatformats.Formats()
 	i := slices.IndexFunc(formats, func(f chatformats.Format) bool { return f.Name == c.Format })
-	in, err := c.open(env)
+	in, err := openInput(env, c.File)
 	if err != nil {
 		return chatformats.Export{}, err
 	}

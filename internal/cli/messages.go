@@ -65,22 +65,19 @@ func (c *messagesListCmd) Run(r *run) error {
 }
 
 // collect gathers pages until there are enough. next_page_token stays set where there is more.
-func (c *messagesListCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListMessagesResponse) error {
-	for {
+func (c *messagesListCmd) collect(
+	ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListMessagesResponse,
+) (err error) {
+	all.NextPageToken, err = pages(c.Limit, maxPage, func(size int32, token string) (int, string, error) {
 		page, err := client.ListMessages(ctx, &memoryv1.ListMessagesRequest{
-			UserId: c.User, SessionId: c.Session, PageSize: pageSize(c.Limit, len(all.GetMessages()), maxPage),
-			PageToken: all.GetNextPageToken(), NewestFirst: c.Newest, IncludeOriginal: c.Original,
-			VisibleOnly: c.Visible,
+			UserId: c.User, SessionId: c.Session, PageSize: size, PageToken: token,
+			NewestFirst: c.Newest, IncludeOriginal: c.Original, VisibleOnly: c.Visible,
 		})
-		if err != nil {
-			return err
-		}
 		all.Messages = append(all.Messages, page.GetMessages()...)
-		all.NextPageToken, all.Etag = page.GetNextPageToken(), cmp.Or(all.GetEtag(), page.GetEtag())
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Messages) >= int(c.Limit) {
-			return nil
-		}
-	}
+		all.Etag = cmp.Or(all.GetEtag(), page.GetEtag())
+		return len(all.Messages), page.GetNextPageToken(), err
+	})
+	return err
 }
 
 // atMost is the --limit of a list: how many things to print, 0 for all.

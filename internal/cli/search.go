@@ -53,7 +53,7 @@ func (c *searchCmd) Run(r *run) error {
 	})
 }
 
-func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.SearchMessagesResponse) error {
+func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.SearchMessagesResponse) (err error) {
 	in := &memoryv1.SearchMessagesRequest{
 		UserId: c.User, Query: c.Query, Phrases: c.Phrase, SessionIds: c.Session,
 		StartTime: c.Since.proto(), EndTime: c.Until.proto(), AsOf: c.AsOf.proto(), Explain: c.Explain,
@@ -64,18 +64,14 @@ func (c *searchCmd) collect(ctx context.Context, client memoryv1.MemoryServiceCl
 	for _, role := range c.Role {
 		in.Roles = append(in.Roles, memoryv1.Role(memoryv1.Role_value["ROLE_"+strings.ToUpper(role)]))
 	}
-	for {
-		in.PageSize, in.PageToken = pageSize(c.Limit, len(all.GetHits()), maxHits), all.GetNextPageToken()
+	all.NextPageToken, err = pages(c.Limit, maxHits, func(size int32, token string) (int, string, error) {
+		in.PageSize, in.PageToken = size, token
 		page, err := client.SearchMessages(ctx, in)
-		if err != nil {
-			return err
-		}
 		all.Hits = append(all.Hits, page.GetHits()...)
-		all.NextPageToken, all.Degraded = page.GetNextPageToken(), page.GetDegraded()
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Hits) >= int(c.Limit) {
-			return nil
-		}
-	}
+		all.Degraded = page.GetDegraded()
+		return len(all.Hits), page.GetNextPageToken(), err
+	})
+	return err
 }
 
 func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesResponse) {

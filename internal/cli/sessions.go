@@ -34,10 +34,10 @@ const maxSessions = 500
 
 // Run prints the sessions, page by page from the server.
 func (c *sessionsListCmd) Run(r *run) error {
-	all := &memoryv1.ListSessionsResponse{}
-	err := r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) error {
-		return c.collect(ctx, client, all)
-	})
+	all, err := listAll(
+		r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.ListSessions, &memoryv1.ListSessionsRequest{UserId: c.User},
+		(*memoryv1.ListSessionsResponse).GetSessions, c.Limit, maxSessions,
+	)
 	if err != nil {
 		return err
 	}
@@ -53,22 +53,6 @@ func (c *sessionsListCmd) Run(r *run) error {
 			}
 		},
 	})
-}
-
-func (c *sessionsListCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListSessionsResponse) error {
-	for {
-		page, err := client.ListSessions(ctx, &memoryv1.ListSessionsRequest{
-			UserId: c.User, PageSize: pageSize(c.Limit, len(all.GetSessions()), maxSessions), PageToken: all.GetNextPageToken(),
-		})
-		if err != nil {
-			return err
-		}
-		all.Sessions = append(all.Sessions, page.GetSessions()...)
-		all.NextPageToken = page.GetNextPageToken()
-		if all.NextPageToken == "" || c.Limit > 0 && len(all.Sessions) >= int(c.Limit) {
-			return nil
-		}
-	}
 }
 
 func sessionRows(sessions []*memoryv1.Session) [][]string {

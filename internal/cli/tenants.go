@@ -90,7 +90,14 @@ func limitRows(own, all *memoryv1.TenantLimits) [][]string {
 }
 
 type tenantsSetCmd struct {
-	Tenant          string `arg:"" help:"The tenant."`
+	Tenant string `arg:"" help:"The tenant."`
+	tenantLimitFlags
+	DefaultProfile string `placeholder:"NAME" help:"The profile of sessions that name none when they begin; default for the server's."`
+	tenantModelFlags
+}
+
+// tenantLimitFlags are the limits of a tenant: each flag has the name of its field in memory.v1.TenantLimits.
+type tenantLimitFlags struct {
 	TenantRequests  string `name:"tenant-requests-per-second" placeholder:"N" help:"Calls a second of the tenant on each server. Each of these is a number, none, or default for what the server's setting of the same name says."`
 	UserRequests    string `name:"user-requests-per-second" placeholder:"N" help:"Calls a second about each user."`
 	KeyRequests     string `name:"key-requests-per-second" placeholder:"N" help:"Calls a second with each key."`
@@ -102,8 +109,6 @@ type tenantsSetCmd struct {
 	TenantMonthCost string `name:"tenant-cost-per-month" placeholder:"AMOUNT" help:"What models may cost in a month in UTC."`
 	TenantMessages  string `name:"tenant-messages" placeholder:"N" help:"Messages that the tenant may have stored."`
 	UserMessages    string `name:"user-messages" placeholder:"N" help:"Messages that each user may have stored."`
-	DefaultProfile  string `name:"default-profile" placeholder:"NAME" help:"The profile of sessions that name none when they begin; default for the server's."`
-	tenantModelFlags
 }
 
 // tenantModelFlags are the models of a tenant, which are set all together.
@@ -168,47 +173,53 @@ func (c *tenantsSetCmd) warn(r *run, used *memoryv1.TenantUsage) error {
 	return err
 }
 
-// request changes what flags name: each has the name of its field.
+// request changes what flags name.
 func (c *tenantsSetCmd) request() (*memoryv1.UpdateTenantRequest, error) {
-	limits, mask := &memoryv1.TenantLimits{}, &fieldmaskpb.FieldMask{}
-	req := &memoryv1.UpdateTenantRequest{Tenant: &memoryv1.Tenant{Tenant: c.Tenant, Limits: limits}, UpdateMask: mask}
 	models, change, err := c.models()
 	if err != nil {
 		return nil, err
 	}
-	if change {
-		req.Tenant.Models = models
-		mask.Paths = append(mask.Paths, "models")
+	limits, changed, err := c.limits()
+	if err != nil {
+		return nil, err
 	}
-	flags := reflect.ValueOf(*c)
+	tenant := &memoryv1.Tenant{Tenant: c.Tenant, Limits: limits, Models: models}
+	if change {
+		changed = append(changed, "models")
+	}
+	if c.DefaultProfile != "" {
+		changed = append(changed, "default_profile")
+	}
+	if c.DefaultProfile != byDefault {
+		tenant.DefaultProfile = c.DefaultProfile
+	}
+	if len(changed) == 0 {
+		return nil, usageError{errors.New("name something to set, such as --tenant-requests-per-second 50: see strata tenants set --help")}
+	}
+	return &memoryv1.UpdateTenantRequest{Tenant: tenant, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed}}, nil
+}
+
+// limits returns what the flags say, and the paths of what they name. One that is named and not set is the server's.
+func (f tenantLimitFlags) limits() (limits *memoryv1.TenantLimits, named []string, err error) {
+	limits = &memoryv1.TenantLimits{}
+	to, flags := limits.ProtoReflect(), reflect.ValueOf(f)
 	for i := range flags.NumField() {
 		name, text := flags.Type().Field(i).Tag.Get("name"), flags.Field(i).String()
-		if name == "" || text == "" {
-			continue
-		}
-		if name == "default-profile" {
-			mask.Paths = append(mask.Paths, "default_profile")
-			if text != byDefault {
-				req.Tenant.DefaultProfile = text
-			}
+		if text == "" {
 			continue
 		}
 		field := strings.ReplaceAll(name, "-", "_")
-		mask.Paths = append(mask.Paths, "limits."+field)
+		named = append(named, "limits."+field)
 		if text == byDefault {
 			continue
 		}
 		value, err := limitValue(name, text)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f := limits.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(field))
-		limits.ProtoReflect().Set(f, protoreflect.ValueOfFloat64(value))
+		to.Set(to.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOfFloat64(value))
 	}
-	if len(mask.GetPaths()) == 0 {
-		return nil, usageError{errors.New("name something to set, such as --tenant-requests-per-second 50: see strata tenants set --help")}
-	}
-	return req, nil
+	return limits, named, nil
 }
 
 // What a flag may say beside a number.

@@ -138,7 +138,7 @@ const importChunk = 256 << 10
 
 // Run sends the file and prints what was imported.
 func (c *usersImportCmd) Run(r *run) error {
-	in, err := (&importCmd{File: c.File}).open(r.env)
+	in, err := openInput(r.env, c.File)
 	if err != nil {
 		return usageError{err}
 	}

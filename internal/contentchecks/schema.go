@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -353,62 +354,75 @@ func depthOf(v any) int64 {
 	return depth + 1
 }
 
-// watch counts each evaluation of an object before it happens.
+// watch counts each evaluation of an object before it happens, and compares in its place with what enum and const allow.
 func (s *schema) watch(sch *jsonschema.Schema) {
-	same := sameValue(sch)
-	fixed := stepsOfVisit*int64(1+len(same)) + s.chain/4 + stepsOfMember*keywords(sch)
-	var allowed []any
-	isEnum, compared := sch.Enum != nil || sch.Const != nil, int64(0)
-	if sch.Enum != nil {
-		allowed = sch.Enum.Values
+	allowed := takeAllowed(sch)
+	same := int64(len(sameValue(sch)))
+	visit := stepsOfVisit*(1+same) + s.chain/4 + stepsOfMember*keywords(sch) + stepsOfCompare*allowed.nodes()
+	member := stepsOfVisit + stepsOfMember*(1+int64(len(sch.PatternProperties)))
+	if sch.PropertyNames != nil {
+		member += stepsOfVisit
 	}
-	for _, v := range allowed {
-		compared += nodes(v)
+	item := stepsOfMember + 2*stepsOfVisit*itemSchemas(sch)
+	if s.uneval {
+		member += stepsOfMember * (1 + same)
+		item += stepsOfMember * (1 + same)
 	}
-	constant := sch.Const
-	if constant != nil {
-		compared += nodes(*constant)
-	}
-	sch.Enum, sch.Const = nil, nil
-	items := itemSchemas(sch)
 	validate := func(v any) error {
-		s.spend(fixed + compared*stepsOfCompare)
+		s.spend(visit)
 		switch v := v.(type) {
 		case map[string]any:
-			each := stepsOfMember * (1 + int64(len(sch.PatternProperties)))
-			if sch.PropertyNames != nil {
-				each += stepsOfVisit
-			}
-			if s.uneval {
-				each += stepsOfMember * int64(1+len(same))
-			}
-			s.spend((each + stepsOfVisit) * int64(len(v)))
+			s.spend(member * int64(len(v)))
 		case []any:
-			each := stepsOfMember + 2*stepsOfVisit*items
-			if s.uneval {
-				each += stepsOfMember * int64(1+len(same))
-			}
-			s.spend(each * int64(len(v)))
+			s.spend(item * int64(len(v)))
 			if sch.UniqueItems {
 				s.spendUnique(v)
 			}
 		case string:
 			s.spend(int64(len(v)))
 		}
-		if isEnum && !(constant == nil || reflect.DeepEqual(v, *constant)) {
+		if !allowed.has(v) {
 			return errWrong
 		}
-		if allowed == nil {
-			return nil
-		}
-		for _, one := range allowed {
-			if reflect.DeepEqual(v, one) {
-				return nil
-			}
-		}
-		return errWrong
+		return nil
 	}
 	sch.Format = &jsonschema.Format{Name: "counted", Validate: validate}
+}
+
+// allowedValues are the values that an object allows by its enum and by its const; nil for all.
+type allowedValues struct {
+	enum  *[]any
+	value *any
+}
+
+// takeAllowed takes enum and const out of an object.
+func takeAllowed(sch *jsonschema.Schema) allowedValues {
+	a := allowedValues{value: sch.Const}
+	if sch.Enum != nil {
+		a.enum = &sch.Enum.Values
+	}
+	sch.Enum, sch.Const = nil, nil
+	return a
+}
+
+// nodes is how many values are compared at the most.
+func (a allowedValues) nodes() (n int64) {
+	if a.enum != nil {
+		for _, v := range *a.enum {
+			n += nodes(v)
+		}
+	}
+	if a.value != nil {
+		n += nodes(*a.value)
+	}
+	return n
+}
+
+func (a allowedValues) has(v any) bool {
+	if a.value != nil && !reflect.DeepEqual(v, *a.value) {
+		return false
+	}
+	return a.enum == nil || slices.ContainsFunc(*a.enum, func(one any) bool { return reflect.DeepEqual(v, one) })
 }
 
 // spendUnique takes the steps of comparing items with each other: up to twenty are compared in pairs, more are hashed.

@@ -245,31 +245,16 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 	var due []Due
 	var kept []keptSession
 	for _, s := range sessions {
-		p := k.o.Profiles.RetentionOf(s.Profile)
-		one := keptSession{Session: s}
-		if isSessionDue(p, s, now) {
-			whole, left, err := k.unpinned(ctx, s, taught)
-			if err != nil {
-				return nil, err
-			}
-			if whole || len(left) > 0 {
-				due = append(due, Due{Rule: RuleSessionAge, User: user, Session: s.Ref, Key: s.Key, Seqs: left})
-			}
-			if !whole {
-				one.due = left
-				kept = append(kept, one)
-			}
-			continue
+		rule, whole, old, err := k.tooOld(ctx, s, taught, now)
+		if err != nil {
+			return nil, err
 		}
-		if p.Messages > 0 {
-			if one.due, err = k.old(ctx, p, s, taught, now); err != nil {
-				return nil, err
-			}
+		if whole || len(old) > 0 {
+			due = append(due, Due{Rule: rule, User: user, Session: s.Ref, Key: s.Key, Seqs: old})
 		}
-		if len(one.due) > 0 {
-			due = append(due, Due{Rule: RuleMessageAge, User: user, Session: s.Ref, Key: s.Key, Seqs: one.due})
+		if !whole {
+			kept = append(kept, keptSession{Session: s, due: old})
 		}
-		kept = append(kept, one)
 	}
 	profile, err := k.o.Profile(ctx, user.Tenant)
 	if err != nil {
@@ -285,6 +270,21 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 		due = append(due, Due{Rule: f.Rule, User: user, FactID: f.ID})
 	}
 	return due, nil
+}
+
+// tooOld returns what of a session is too old, and by which rule: the session as a whole, or messages of it.
+func (k *Keeper) tooOld(
+	ctx context.Context, s memory.Session, taught places, now time.Time,
+) (rule Rule, whole bool, old []memory.SeqRange, err error) {
+	p := k.o.Profiles.RetentionOf(s.Profile)
+	switch {
+	case isSessionDue(p, s, now):
+		whole, old, err = k.unpinned(ctx, s, taught)
+		return RuleSessionAge, whole, old, err
+	case p.Messages > 0:
+		old, err = k.old(ctx, p, s, taught, now)
+	}
+	return RuleMessageAge, false, old, err
 }
 
 // keptSession is a session that is kept, with those of its messages that are too old.

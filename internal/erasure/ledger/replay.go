@@ -84,34 +84,44 @@ func (r Replay) repeat(ctx context.Context, e Entry) (did bool, err error) {
 	if e.Kind == KindFact {
 		return r.forget(ctx, user, e.ID)
 	}
-	start := store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
-	if e.Kind == KindSummary {
-		start.Kind, start.Summary = memory.EraseSummary, *e.Summary
-		if known, err := r.isKnown(ctx, user, e.ID); err != nil || known {
-			return false, err
-		}
-	}
-	if e.Session != "" {
-		session, err := r.Store.SessionOfKey(ctx, user, e.Session)
-		if memory.IsGone(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		start.SessionID = session.SessionID
-		if e.Kind == KindSession {
-			start.Kind = memory.EraseSession
-		}
-		if e.Kind == KindMessages {
-			start.Kind = memory.EraseMessages
-			if start.Seqs, err = r.still(ctx, session, e); err != nil || len(start.Seqs) == 0 {
-				return false, err
-			}
-		}
+	start, isThere, err := r.start(ctx, user, e)
+	if err != nil || !isThere {
+		return false, err
 	}
 	_, err = r.Begin(ctx, start)
 	return true, err
+}
+
+// start is the erasure that repeats an entry about a user, a session, messages or a summary. isThere is false where the store has nothing
+// of its target.
+func (r Replay) start(ctx context.Context, user memory.UserRef, e Entry) (start store.ErasureStart, isThere bool, err error) {
+	start = store.ErasureStart{ID: e.ID, Kind: memory.EraseUser, User: user, Time: r.Now()}
+	if e.Kind == KindSummary {
+		start.Kind, start.Summary = memory.EraseSummary, *e.Summary
+		if known, err := r.isKnown(ctx, user, e.ID); err != nil || known {
+			return start, false, err
+		}
+	}
+	if e.Session == "" {
+		return start, true, nil
+	}
+	session, err := r.Store.SessionOfKey(ctx, user, e.Session)
+	if memory.IsGone(err) {
+		return start, false, nil
+	}
+	if err != nil {
+		return start, false, err
+	}
+	start.SessionID = session.SessionID
+	switch e.Kind {
+	case KindSession:
+		start.Kind = memory.EraseSession
+	case KindMessages:
+		start.Kind = memory.EraseMessages
+		start.Seqs, err = r.still(ctx, session, e)
+		return start, len(start.Seqs) > 0, err
+	}
+	return start, true, nil
 }
 
 // isKnown reports whether the store knows of the erasure: then what is there was written after it.

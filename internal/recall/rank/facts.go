@@ -691,6 +691,7 @@ func (s *factScratch) grow(facts int) {
 		room := facts * 9 / 8
 		s.scores, s.shares, s.cosines, s.exact = make([]float64, room), make([]float64, room), make([]float32, room), make([]float32, room)
 		s.admitted, s.passed, s.places, s.highs = make([]bool, room), make([]bool, room), make([]int32, room), make([]int32, room)
+		s.touched = make([]int32, 0, room+1) // see touch
 	}
 }
 
@@ -819,19 +820,18 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
+	touched := 0
 	for _, t := range slices.Compact(terms) {
 		list := x.postings[t]
 		df := float64(len(list))
 		idf := math.Log(1 + (float64(x.size)-df+.5)/(df+.5))
 		total += idf
 		for _, n := range list {
-			if s.shares[n] == 0 {
-				s.touched = append(s.touched, n)
-			}
-			s.shares[n] += idf
+			touched = touch(s.shares, s.touched[:cap(s.touched)], touched, n, idf)
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
+	s.touched = s.touched[:touched]
 	var best reached
 	perScore := 1.6 / (2.2 * total) // of all terms in a fact without length
 	for _, n := range s.touched {
@@ -891,7 +891,7 @@ func (x *FactIndex) leastNear(s *factScratch) float64 {
 	var near reached
 	atLeast := float32(0)
 	for n, c := range s.cosines[:len(x.facts)] {
-		if c <= 0 || c < atLeast || !s.admitted[n] {
+		if c < atLeast || c <= 0 || !s.admitted[n] { // the first soon holds for most, and no other order lets the processor guess right
 			continue
 		}
 		near.count(stepOf(float64(c) - x.slack(int32(n), s)))
