@@ -65,7 +65,9 @@ func (c *messagesListCmd) Run(r *run) error {
 }
 
 // collect gathers pages until there are enough. next_page_token stays set where there is more.
-func (c *messagesListCmd) collect(ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListMessagesResponse) (err error) {
+func (c *messagesListCmd) collect(
+	ctx context.Context, client memoryv1.MemoryServiceClient, all *memoryv1.ListMessagesResponse,
+) (err error) {
 	all.NextPageToken, err = pages(c.Limit, maxPage, func(size int32, token string) (int, string, error) {
 		page, err := client.ListMessages(ctx, &memoryv1.ListMessagesRequest{
 			UserId: c.User, SessionId: c.Session, PageSize: size, PageToken: token,

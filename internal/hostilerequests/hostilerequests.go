@@ -60,8 +60,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Replies: map[string]int{}}
-	var mu sync.Mutex
+	var all tally
 	var next atomic.Int64
 	clients, ctx := safegroup.WithContext(ctx)
 	for range max(o.Clients, 1) {
@@ -78,19 +77,37 @@ func Run(ctx context.Context, o Options) (Result, error) {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				mu.Lock()
-				result.Replies[kind]++
 				if fault != "" {
-					result.Faulty++
-					if len(result.Faults) < maxFaults {
-						result.Faults = append(result.Faults, fmt.Sprintf("%s, seed %d, request %d: %s: %s", o.Protocol, o.Seed, i, fault, request))
-					}
+					fault = fmt.Sprintf("%s, seed %d, request %d: %s: %s", o.Protocol, o.Seed, i, fault, request)
 				}
-				mu.Unlock()
+				all.add(kind, fault)
 			}
 		})
 	}
-	return result, clients.Wait()
+	err = clients.Wait()
+	return all.result, err
+}
+
+// tally is a Result to which several clients add.
+type tally struct {
+	mu     sync.Mutex
+	result Result
+}
+
+// add counts a reply, with its fault; "" for none.
+func (t *tally) add(kind, fault string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.result.Replies == nil {
+		t.result.Replies = map[string]int{}
+	}
+	t.result.Replies[kind]++
+	if fault == "" {
+		return
+	}
+	if t.result.Faulty++; len(t.result.Faults) < maxFaults {
+		t.result.Faults = append(t.result.Faults, fault)
+	}
 }
 
 // random is the source of a request, and of nothing else.

@@ -71,12 +71,11 @@ func ReadMarks(ctx context.Context, s MarkReader, user memory.UserRef) (m summar
 		}
 		return nil
 	})
-	both.Go(func() (err error) {
+	err = both.WaitWith(func() (err error) {
 		if m.Revisions, err = s.CurrentSummaries(part, user); err != nil {
 			return fmt.Errorf("read what persons made of summaries: %w", err)
 		}
 		return nil
 	})
-	err = both.Wait()
 	return m, err
 }

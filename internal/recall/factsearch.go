@@ -99,14 +99,14 @@ func (s *Searcher) FindFacts(ctx context.Context, read readFacts, q FactQuestion
 	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		near, err = s.near(part, read, q)
-		return err
-	})
-	both.Go(func() (err error) {
 		matches, late, err = s.matchFacts(part, read, q.FactQuery)
 		return err
 	})
-	if err := both.Wait(); err != nil {
+	err := both.WaitWith(func() (err error) {
+		near, err = s.near(part, read, q)
+		return err
+	})
+	if err != nil {
 		return RankedFacts{}, err
 	}
 	q.Matched = matches

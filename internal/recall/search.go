@@ -189,14 +189,14 @@ func (s *Searcher) matchedMessages(ctx context.Context, q MessageQuestion, scope
 	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		found, err = s.index.Search(part, q)
-		return err
-	})
-	both.Go(func() (err error) {
 		matches, late, err = s.matchMessages(part, q, scope)
 		return err
 	})
-	if err := both.Wait(); err != nil {
+	err := both.WaitWith(func() (err error) {
+		found, err = s.index.Search(part, q)
+		return err
+	})
+	if err != nil {
 		return Found{}, nil, err
 	}
 	found.Hits = fused(found, matches, q.MinRelevance)

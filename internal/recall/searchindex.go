@@ -263,8 +263,8 @@ func (l *SearchIndex) search(ctx context.Context, x *userIndex, found Found, q v
 	if q.namesTime() {
 		both.Go(func() error { return l.searchTimes(ctx, x, &found, q.MessageQuestion) })
 	}
-	both.Go(func() error { return x.searchVectors(ctx, &found, q) })
-	return found, both.Wait()
+	err := both.WaitWith(func() error { return x.searchVectors(ctx, &found, q) })
+	return found, err
 }
 
 func (l *SearchIndex) searchWords(ctx context.Context, x *userIndex, found *Found, q MessageQuestion) (err error) {

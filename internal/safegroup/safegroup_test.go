@@ -49,6 +49,11 @@ func TestAPanic(t *testing.T) {
 		g.Go(func() error { <-ctx.Done(); return ctx.Err() })
 		check(t, g.Wait())
 	})
+	t.Run("of the member that the waiting goroutine runs is the group's error, and ends the others' context", func(t *testing.T) {
+		g, ctx := safegroup.WithContext(t.Context())
+		g.Go(func() error { <-ctx.Done(); return ctx.Err() })
+		check(t, g.WaitWith(func() error { panic(canary) }))
+	})
 	t.Run("of a member of a zero group is its error, and the others go on", func(t *testing.T) {
 		var g safegroup.Group
 		done := false
@@ -89,4 +94,33 @@ func TestWithoutAPanicTheFirstErrorIsTheGroups(t *testing.T) {
 	if err := g.Wait(); !errors.Is(err, want) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestWhoWaitsRunsAMemberBesideTheOthers(t *testing.T) {
+	failure := errors.New("a failure")
+	t.Run("which may wait for each other", func(t *testing.T) {
+		g, ctx := safegroup.WithContext(t.Context())
+		here, there := make(chan struct{}), make(chan struct{})
+		g.Go(func() error {
+			close(there)
+			<-here
+			return ctx.Err()
+		})
+		err := g.WaitWith(func() error {
+			<-there
+			close(here)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("whose errors are the group's", func(t *testing.T) {
+		g, ctx := safegroup.WithContext(t.Context())
+		g.Go(func() error { return failure })
+		err := g.WaitWith(func() error { <-ctx.Done(); return nil })
+		if !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -84,7 +84,6 @@ func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered
 		return m.Hidden, err
 	}
 	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, g.session.Key) })
-	all.Go(history)
 	all.Go(func() (err error) {
 		g.marks, err = s.contextMarks(part, g.session)
 		return err
@@ -122,7 +121,7 @@ func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered
 		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(g.session, g.tail))
 		return err
 	})
-	err := all.Wait()
+	err := all.WaitWith(history)
 	g.degraded = distinct(slices.Concat(g.facts.Degraded, g.found.Degradations(), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
@@ -171,17 +170,17 @@ func (s *ContextBuilder) gatherCovered(
 	g.running, g.promise = nil, promise{}
 	var nodes []memory.SummaryNode
 	both, part := safegroup.WithContext(ctx)
-	both.Go(func() (err error) {
-		g.edits, err = marks()
-		return err
-	})
 	if r.Summaries.Running {
 		both.Go(func() (err error) {
 			nodes, err = s.topNodes(part, g.session, keptRaw(r))
 			return err
 		})
 	}
-	if err := both.Wait(); err != nil {
+	err = both.WaitWith(func() (err error) {
+		g.edits, err = marks()
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if g.running, err = s.runningOf(ctx, g.session, nodes, g.edits); err != nil {

@@ -257,8 +257,10 @@ type SearchIndex interface {
 	// SegmentsToEmbed must return segments of all users whose Embedding is below the version, in an order that stays the
 	// same while they wait, at most limit. It must return as many as there are, however many users were erased before.
 	SegmentsToEmbed(ctx context.Context, version, limit int) ([]SegmentRef, error)
-	// CountMessagesToEmbed must count the messages of such segments, and those of all segments.
-	CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error)
+	// CountMessagesToEmbed must count the messages of such segments.
+	CountMessagesToEmbed(ctx context.Context, version int) (int64, error)
+	// CountIndexedMessages must count the messages of all segments.
+	CountIndexedMessages(ctx context.Context) (int64, error)
 	// RetireSegments must delete every segment of those users who have one of another analyzer than the one given, and
 	// mark their turns as pending again. With a user named, it must do so for that user alone, whatever the analyzer
 	// of the segments. It returns how many users had such segments.

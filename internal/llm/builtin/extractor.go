@@ -155,7 +155,7 @@ func (g *grammar) find(clause string) []finding {
 	}
 	out := []finding{f}
 	for i := range g.besides() {
-		if more, ok := g.apply(&g.besides()[i], opener, f.said); ok && more.attribute != f.attribute {
+		if more, ok := g.apply(&g.besides()[i], opener, f.said); ok && (more.attribute != f.attribute || more.attribute == "" && more.text != f.text) {
 			out = append(out, more)
 		}
 	}

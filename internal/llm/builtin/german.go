@@ -44,7 +44,10 @@ var germanObjects = objects{
 	"workplace": func(object string) bool { return !deNoWorkplace.MatchString(object) },
 	"job":       func(object string) bool { return !deNoJobs.MatchString(object) },
 	"calling":   func(object string) bool { return deCalling.MatchString(object) && !deNoJobs.MatchString(object) },
-	"own-name":  func(object string) bool { return !deNoNames.MatchString(object) && !deCalling.MatchString(object) },
+	"of-others": func(object string) bool {
+		return !deNoPlaces.MatchString(object) && !deNoJobs.MatchString(strings.TrimPrefix(object, "ist "))
+	},
+	"own-name": func(object string) bool { return !deNoNames.MatchString(object) && !deCalling.MatchString(object) },
 }
 
 var (

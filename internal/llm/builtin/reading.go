@@ -128,12 +128,16 @@ var (
 	enQuitOtherwise = enFacts.pattern("quit-otherwise")
 )
 
+// quitsOtherwise reports whether a sentence of a line such as "I quit last Friday" is of something else than a job.
+func (r *reading) quitsOtherwise(l extract.Line, sentence string) bool {
+	return enQuit.MatchString(sentence) && enQuitOtherwise.MatchString(r.said+"\n"+l.Text)
+}
+
 // find is what a sentence of a line states, and what it takes back.
 func (r *reading) find(l extract.Line, m message, sentence string) []finding {
 	g, t := m.languageOf(sentence)
 	found := g.read(sentence, r.last)
-	quit := enQuit.MatchString(sentence) && enQuitOtherwise.MatchString(r.said+"\n"+l.Text)
-	if quit {
+	if slices.ContainsFunc(found, finding.retracts) && r.quitsOtherwise(l, sentence) {
 		found = slices.DeleteFunc(found, finding.retracts)
 	}
 	states := slices.ContainsFunc(found, finding.adds)
@@ -146,9 +150,9 @@ func (r *reading) find(l extract.Line, m message, sentence string) []finding {
 	if !ok && !states {
 		found = append(found, t.calledWithin(sentence)...)
 	}
-	var ended []finding
-	if !quit {
-		ended = r.ended(l, sentence, found)
+	ended := r.ended(l, sentence, found)
+	if len(ended) > 0 && r.quitsOtherwise(l, sentence) {
+		ended = nil
 	}
 	found = append(found, ended...)
 	found = append(found, g.left(sentence, t, found, r.replaces(l))...)

@@ -33,6 +33,9 @@ func restated(sentence string) []restatement {
 	if m := koReason.FindStringSubmatch(bare); m != nil {
 		return []restatement{{said: m[1] + "어요.", quote: bare}}
 	}
+	if theirs := andThey(bare); theirs != nil {
+		return theirs
+	}
 	if now := asOfANewTime(bare); now != nil {
 		return now
 	}
@@ -65,6 +68,27 @@ func withoutSuggestion(clause string) []restatement {
 		return nil
 	}
 	return []restatement{{said: "I never want to have " + m[2] + " " + strings.ToLower(m[1]) + "ed.", quote: clause}}
+}
+
+var (
+	// enAndThey is what is said of somebody of the speaker's, and more of the same one.
+	enAndThey = enAsked.pattern("and-they")
+	// enSomebodyElse is of whom more may be said instead.
+	enSomebodyElse = enAsked.pattern("somebody-else")
+)
+
+// andThey are the clauses of "my mother doesn't eat pork and she's allergic to celery", both said of her; nil for any other sentence, and
+// where somebody else may be meant.
+func andThey(sentence string) []restatement {
+	m := enAndThey.FindStringSubmatch(sentence)
+	if m == nil || english.blocked.MatchString(sentence) {
+		return nil
+	}
+	them := spokenOf.FindString(m[1])
+	if them == "" || enSomebodyElse.MatchString(m[1][len(them):]) {
+		return nil
+	}
+	return []restatement{{said: m[1] + "."}, {said: ofThem(m[2], m[1]) + ".", quote: m[2]}}
 }
 
 // ofNewTimes are, by language, what was so and another time at which it is now.

@@ -631,33 +631,43 @@ func (e *Embeddings) job(ctx context.Context, v version) (ReembedJob, error) {
 
 // count counts what lacks a vector of the version, and all that should have one.
 func (e *Embeddings) count(ctx context.Context, v version) (left, all int64, err error) {
-	facts, waiting, messages, err := e.lacking(ctx, v)
+	facts, messages, err := e.lacking(ctx, v)
 	if err != nil {
 		return 0, 0, err
 	}
 	if all, err = e.store.CountFacts(ctx); err != nil {
 		return 0, 0, fmt.Errorf("count facts: %w", err)
 	}
-	return facts + waiting, all + messages, nil
+	if !v.embedsMessages() {
+		return facts, all, nil
+	}
+	indexed, err := e.store.CountIndexedMessages(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count indexed messages: %w", err)
+	}
+	return facts + messages, all + indexed, nil
 }
 
-// lacking counts the facts and the messages that lack a vector of the version, and the messages that should have one.
-func (e *Embeddings) lacking(ctx context.Context, v version) (facts, waiting, messages int64, err error) {
+// embedsMessages reports whether messages have vectors of the version too.
+func (v version) embedsMessages() bool { return v.embedder != nil && v.embedder.Info().Semantic }
+
+// lacking counts the facts and the messages that lack a vector of the version. What has one is not counted: that grows with all that was
+// ever said, and the server counts what waits every few seconds for its metrics.
+func (e *Embeddings) lacking(ctx context.Context, v version) (facts, messages int64, err error) {
 	if facts, err = e.store.CountFactsToEmbed(ctx, v.Version); err != nil {
-		return 0, 0, 0, fmt.Errorf("count facts to embed: %w", err)
+		return 0, 0, fmt.Errorf("count facts to embed: %w", err)
 	}
-	if v.embedder == nil || !v.embedder.Info().Semantic {
-		return facts, 0, 0, nil
+	if !v.embedsMessages() {
+		return facts, 0, nil
 	}
-	if waiting, messages, err = e.store.CountMessagesToEmbed(ctx, v.Version); err != nil {
-		return 0, 0, 0, fmt.Errorf("count messages to embed: %w", err)
+	if messages, err = e.store.CountMessagesToEmbed(ctx, v.Version); err != nil {
+		return 0, 0, fmt.Errorf("count messages to embed: %w", err)
 	}
-	return facts, waiting, messages, nil
+	return facts, messages, nil
 }
 
 // Waiting counts the facts and messages that have no vector of the model in use yet. Messages are counted by what is
 // embedded together: all of it waits until the last of it has its vector.
 func (e *Embeddings) Waiting(ctx context.Context) (facts, messages int64, err error) {
-	facts, messages, _, err = e.lacking(ctx, e.serving())
-	return facts, messages, err
+	return e.lacking(ctx, e.serving())
 }

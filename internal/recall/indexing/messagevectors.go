@@ -25,7 +25,8 @@ type EmbeddingStore interface {
 	Segments(ctx context.Context, user memory.UserRef, nos []int64) ([]store.Segment, error)
 	PutSegment(ctx context.Context, p store.SegmentWrite) (no int64, err error)
 	SegmentsToEmbed(ctx context.Context, version, limit int) ([]store.SegmentRef, error)
-	CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error)
+	CountMessagesToEmbed(ctx context.Context, version int) (int64, error)
+	CountIndexedMessages(ctx context.Context) (int64, error)
 	MessagesAt(ctx context.Context, q store.PlacesQuery) ([]memory.PlacedMessage, error)
 }
 

@@ -65,7 +65,7 @@ func (s said) sayAtOnce(words ...string) {
 // waiting is how many messages lack a vector of the version.
 func (s said) waiting(version int) int64 {
 	s.Helper()
-	n, _, err := s.store.CountMessagesToEmbed(s.Context(), version)
+	n, err := s.store.CountMessagesToEmbed(s.Context(), version)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -111,19 +111,15 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 	if err != nil {
 		return nil, err
 	}
-	build, err := s.ViewBuild(ctx, view)
-	if err != nil {
-		return nil, err
-	}
 	if view != memory.ViewMessageVectors {
-		return s.findFeeds(ctx, kind, build, kind.pending(), limit)
+		return s.findFeeds(ctx, view, kind, kind.pending(), limit)
 	}
 	return fill(limit, func(last *store.Feed, limit int) (read, living []store.Feed, err error) {
 		filter := kind.pending()
 		if last != nil {
 			filter = append(filter, behind(kind.field+".at", micros(last.Since), last.Scope)...)
 		}
-		if read, err = s.findFeeds(ctx, kind, build, filter, limit); err != nil {
+		if read, err = s.findFeeds(ctx, view, kind, filter, limit); err != nil {
 			return nil, nil, err
 		}
 		living, err = s.withUsers(ctx, read)
@@ -131,8 +127,9 @@ func (s *feedStore) PendingFeeds(ctx context.Context, view memory.View, limit in
 	})
 }
 
-// findFeeds reads feeds of a build, those that wait longest first.
-func (s *feedStore) findFeeds(ctx context.Context, kind feedKind, build int64, filter bson.D, limit int) ([]store.Feed, error) {
+// findFeeds reads feeds, those that wait longest first. Their checkpoints are those of the build that the view has after it: where there
+// are none, as in most looks, nobody asks for it.
+func (s *feedStore) findFeeds(ctx context.Context, view memory.View, kind feedKind, filter bson.D, limit int) ([]store.Feed, error) {
 	o := options.Find().SetSort(eq(kind.field+".at", 1, "_id", 1)).SetLimit(int64(limit)).
 		SetProjection(eq("state", 0, "metadata", 0, "applying", 0))
 	cursor, err := kind.documents.Find(ctx, filter, o)
@@ -146,10 +143,16 @@ func (s *feedStore) findFeeds(ctx context.Context, kind feedKind, build int64, f
 		if err != nil {
 			return nil, s.failed("find pending feeds", err)
 		}
-		f.Checkpoint = f.Checkpoint.OfBuild(build)
 		found = append(found, f)
 	}
-	return found, s.failed("find pending feeds", cursor.Err())
+	if err := cursor.Err(); err != nil || len(found) == 0 {
+		return nil, s.failed("find pending feeds", err)
+	}
+	build, err := s.ViewBuild(ctx, view)
+	for i := range found {
+		found[i].Checkpoint = found[i].Checkpoint.OfBuild(build)
+	}
+	return found, err
 }
 
 // pending selects the feeds that wait: those with a time.

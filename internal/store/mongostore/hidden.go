@@ -26,11 +26,10 @@ func (s *transcript) Hidden(ctx context.Context, user memory.UserRef) (memory.Hi
 		out.Starts, err = s.contextStarts(reading, u.Scope)
 		return err
 	})
-	both.Go(func() (err error) {
+	err = both.WaitWith(func() (err error) {
 		out.Messages, err = s.hiddenMessages(reading, u.Scope)
 		return err
 	})
-	err = both.Wait()
 	return out, err
 }
 

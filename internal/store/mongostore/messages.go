@@ -312,11 +312,13 @@ func (s *transcript) readPlaces(ctx context.Context, scope memory.ScopeKey, q st
 			}
 			return nil
 		})
-		var unowned error
-		if p.own == nil {
-			p.own, unowned = s.ownSessions(reading, scope, q.Places)
-		}
-		if err := errors.Join(unowned, g.Wait()); err != nil {
+		err := g.WaitWith(func() (err error) {
+			if p.own == nil {
+				p.own, err = s.ownSessions(reading, scope, q.Places)
+			}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		if taken.isFull() {

@@ -155,7 +155,7 @@ var looksThrough = map[string]string{
 	"api_keys {}":          "whether there is one",
 	"embeddings {}":        "one for each version",
 	"quarantine_counts {}": "one for each reason",
-	"lexicons {}":          "counts for people what is left to embed",
+	"lexicons {}":          "counts the messages of all, while vectors of another model are made",
 	"lexicons {$or{segments.analyzer{$lt}}{segments.analyzer{$gt}}{retiring}}": "when a server starts",
 
 	"conversations {last_seq{$gt} tenant{$ne}}": "counts all feeds, while a view is rebuilt",

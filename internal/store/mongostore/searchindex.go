@@ -477,6 +477,9 @@ func (s *searchIndex) usersIn(ctx context.Context, scopes []memory.ScopeKey) ([]
 }
 
 func (s *core) usersByScope(ctx context.Context, scopes []memory.ScopeKey) (map[memory.ScopeKey]memory.UserRef, error) {
+	if len(scopes) == 0 {
+		return nil, nil
+	}
 	living := eq("_id", eq("$in", scopes), "ended", nil)
 	docs, err := readAll[userDoc](ctx, s.users, living, options.Find().SetProjection(eq("tenant", 1, "user_id", 1)))
 	if err != nil {
@@ -597,28 +600,31 @@ func segmentsBelow(manifests []manifestDoc, users map[memory.ScopeKey]memory.Use
 }
 
 // CountMessagesToEmbed implements store.SearchIndex.
-func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
-	cursor, err := s.searchIndexes.Aggregate(ctx, bson.A{
-		eq("$unwind", "$segments"),
-		eq("$group", eq("_id", eq("$lt", bson.A{"$segments.embedding", version}), "n", eq("$sum", "$segments.messages"))),
-	})
+func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (int64, error) {
+	below := eq("segments.embedding", eq("$lt", version))
+	n, err := s.sumSegments(ctx, bson.A{eq("$match", below), eq("$unwind", "$segments"), eq("$match", below)})
+	return n, s.failed("count messages to embed", err)
+}
+
+// CountIndexedMessages implements store.SearchIndex.
+func (s *searchIndex) CountIndexedMessages(ctx context.Context) (int64, error) {
+	n, err := s.sumSegments(ctx, bson.A{eq("$unwind", "$segments")})
+	return n, s.failed("count indexed messages", err)
+}
+
+// sumSegments counts the messages of the segments that a pipeline returns one by one.
+func (s *searchIndex) sumSegments(ctx context.Context, pipeline bson.A) (int64, error) {
+	cursor, err := s.searchIndexes.Aggregate(ctx, append(pipeline, eq("$group", eq("_id", nil, "n", eq("$sum", "$segments.messages")))))
 	if err != nil {
-		return 0, 0, s.failed("count messages to embed", err)
+		return 0, err
 	}
-	var counts []struct {
-		Waits bool  `bson:"_id"`
-		N     int64 `bson:"n"`
+	var sums []struct {
+		N int64 `bson:"n"`
 	}
-	if err := decodeAll(ctx, cursor, &counts); err != nil {
-		return 0, 0, s.failed("count messages to embed", err)
+	if err := decodeAll(ctx, cursor, &sums); err != nil || len(sums) == 0 {
+		return 0, err
 	}
-	for _, c := range counts {
-		all += c.N
-		if c.Waits {
-			waiting += c.N
-		}
-	}
-	return waiting, all, nil
+	return sums[0].N, nil
 }
 
 // RetireSegments implements store.SearchIndex. Each user is a write of its own; a crash in between leaves users for the next

@@ -384,6 +384,28 @@ func TestCommandsOfTheReadsOfAContext(t *testing.T) {
 	}
 }
 
+// TestCommandsOfTheLooksForWork holds what a server sends again and again though there is nothing to do.
+func TestCommandsOfTheLooksForWork(t *testing.T) {
+	s := open(t, database(t))
+	looks := map[string]func(context.Context) error{
+		"turns to index": func(ctx context.Context) error { _, err := s.PendingUsers(ctx, 9); return err },
+		"parked jobs": func(ctx context.Context) error {
+			_, err := s.ParkedJobs(ctx, store.ParkedQuery{Reason: "r", Before: noon, Limit: 9})
+			return err
+		},
+	}
+	for _, view := range memory.Views() {
+		looks["feeds of "+view.String()] = func(ctx context.Context) error { _, err := s.PendingFeeds(ctx, view, 9); return err }
+	}
+	for name, look := range looks {
+		sent := &commands{}
+		must(t, look(backendlatency.Notify(t.Context(), sent)))
+		if sent.Load() != 1 {
+			t.Errorf("%s: %d commands, want 1", name, sent.Load())
+		}
+	}
+}
+
 func TestTheFirstPendingTurnOfASessionIsTheSameInARequest(t *testing.T) {
 	a, _, head := threeTurns(t)
 	other := alice.Session("other")

@@ -50,14 +50,14 @@ func (s *workStore) readBesideUser(ctx context.Context, scope memory.ScopeKey, r
 		user, err = s.scope(reading, ref.UserRef)
 		return err
 	})
-	both.Go(func() error {
+	err := both.WaitWith(func() error {
 		err := decodeOne(s.conversations.FindOne(reading, eq("scope", scope, "session_id", ref.SessionID)), &session)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return nil
 		}
 		return s.failed("find session", err)
 	})
-	if err := both.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
 	if user.Scope == scope && session.Key != "" {
@@ -80,13 +80,13 @@ func (s *workStore) SessionWork(ctx context.Context, ref memory.SessionRef) (sto
 		work.UnindexedFrom, err = s.index.unindexedFrom(reading, user.Scope, session.Key)
 		return err
 	})
-	g.Go(func() error {
+	err = g.WaitWith(func() error {
 		if err := s.readCursors(reading, session.Key, &work); err != nil {
 			return err
 		}
 		return s.readLiveJobs(reading, session.Key, &work)
 	})
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return store.SessionWork{}, err
 	}
 	return work, nil
@@ -98,11 +98,10 @@ func (s *workStore) readCursors(ctx context.Context, session memory.SessionKey, 
 		work.ExtractCursor, err = s.journal.cursor(reading, session, memory.JobExtract)
 		return err
 	})
-	g.Go(func() (err error) {
+	return g.WaitWith(func() (err error) {
 		work.LeafCursor, err = s.journal.cursor(reading, session, memory.JobLeaf)
 		return err
 	})
-	return g.Wait()
 }
 
 // readLiveJobs reads the jobs that are not final, and moves the cursors over those that were opened since they were

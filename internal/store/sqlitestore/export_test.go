@@ -75,6 +75,13 @@ func (s *Store) BeginMoving() (end func()) {
 // WithoutRoom has commits make the file of the WAL longer.
 func (s *Store) WithoutRoom() { s.writer.room.givenUp = true }
 
+// LengthenWAL makes the file of the WAL longer than so many pages, and waits for nobody's lock.
+func (s *Store) LengthenWAL(pages int64) error {
+	s.writer.turn <- struct{}{}
+	defer func() { <-s.writer.turn }()
+	return errors.Join(s.writer.conn.run(busyFor(0)), s.writer.lengthenWAL(pages))
+}
+
 // AwaitDue waits until what commits left to be done to the WAL is done.
 func (s *Store) AwaitDue() {
 	for due := true; due; {

@@ -321,19 +321,27 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 }
 
 // CountMessagesToEmbed implements store.SearchIndex.
-func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (waiting, all int64, err error) {
+func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (n int64, err error) {
 	err = s.read(ctx, "count messages to embed", func(c *conn) error {
-		_, err := c.first(
-			`SELECT coalesce(sum(messages) FILTER (WHERE embedding < ?), 0), coalesce(sum(messages), 0) FROM segments`,
-			func(r row) error {
-				waiting, all = r.int(0), r.int(1)
-				return nil
-			},
-			version,
-		)
+		_, err := c.first(`SELECT coalesce(sum(messages), 0) FROM segments WHERE embedding < ?`, func(r row) error {
+			n = r.int(0)
+			return nil
+		}, version)
 		return err
 	})
-	return waiting, all, err
+	return n, err
+}
+
+// CountIndexedMessages implements store.SearchIndex.
+func (s *searchIndex) CountIndexedMessages(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx, "count indexed messages", func(c *conn) error {
+		_, err := c.first(`SELECT coalesce(sum(messages), 0) FROM segments`, func(r row) error {
+			n = r.int(0)
+			return nil
+		})
+		return err
+	})
+	return n, err
 }
 
 // RetireSegments implements store.SearchIndex. Each user is a write of its own; a crash in between leaves users for the

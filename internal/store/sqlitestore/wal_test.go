@@ -160,6 +160,31 @@ func TestCommitsDoNotMakeTheFileOfALongWALLonger(t *testing.T) {
 	}
 }
 
+func TestTheWALIsNotMadeLongerWhileAnotherProgramWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := open(t, sqlitestore.Options{Path: path})
+	record(t, s, "m1")
+	shell, err := sqlitestore.Dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shell.Close()
+	if err := shell.Script("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	before := size(t, path+"-wal")
+	if err := s.LengthenWAL(1000); err == nil || size(t, path+"-wal") != before {
+		t.Errorf("the WAL has %d bytes beside another program's transaction, %d before: %v", size(t, path+"-wal"), before, err)
+	}
+	if err := shell.Script("COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LengthenWAL(1000); err != nil || size(t, path+"-wal") <= before {
+		t.Errorf("the WAL has %d bytes: %v", size(t, path+"-wal"), err)
+	}
+	record(t, s, "m2")
+}
+
 func TestAFullDiskKeepsTheRoomThatTheWALDoesNotNeed(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	path := filepath.Join(dir, "strata.db")

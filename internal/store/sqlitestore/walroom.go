@@ -32,7 +32,8 @@ func (r *walRoom) isShort(pages int64) bool {
 	return err == nil && info.Size() < roomOf(pages+roomAhead/2)
 }
 
-// extend makes the file of a WAL of so many pages longer. Nobody may commit or cut the WAL meanwhile.
+// extend makes the file of a WAL of so many pages longer. The caller must have SQLite's lock for writing: nobody may commit or cut the
+// WAL meanwhile.
 func (r *walRoom) extend(pages int64) error {
 	if err := r.writeZeros(roomOf(pages + roomAhead)); err != nil {
 		r.givenUp = true

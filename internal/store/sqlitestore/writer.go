@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -418,8 +419,20 @@ func (w *writer) boundWAL(pages, waiting int64) {
 	case pages > maxWaiting && waiting < fewWaiting && pages-w.tried > fewWaiting:
 		w.tried, w.due = pages, w.moveWAL // a reader may keep it from being begun anew
 	case w.room.isShort(pages):
-		w.due = func() error { return w.room.extend(pages) }
+		w.due = func() error { return w.lengthenWAL(pages) }
 	}
+}
+
+// lengthenWAL makes the file of a WAL of so many pages longer, ahead of what is committed. SQLite's lock for writing keeps out programs
+// that know nothing of ours, such as its shell: what they commit meanwhile would be overwritten.
+func (w *writer) lengthenWAL(pages int64) error {
+	if err := w.ready(); err != nil {
+		return err
+	}
+	if err := w.conn.run("BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("lock the write-ahead log to make it longer: %w", err)
+	}
+	return errors.Join(w.room.extend(pages), w.conn.run("ROLLBACK"))
 }
 
 // moveAfterOther is moveWAL once the checkpoint beside it has ended.
