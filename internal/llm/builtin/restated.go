@@ -80,6 +80,9 @@ var (
 // andThey are the clauses of "my mother doesn't eat pork and she's allergic to celery", both said of her; nil for any other sentence, and
 // where somebody else may be meant.
 func andThey(sentence string) []restatement {
+	if !strings.Contains(sentence, " and ") && !strings.Contains(sentence, " but ") {
+		return nil // as most, for which the expression would cost more
+	}
 	m := enAndThey.FindStringSubmatch(sentence)
 	if m == nil || english.blocked.MatchString(sentence) {
 		return nil
@@ -97,8 +100,8 @@ var ofNewTimes = [...]func() []inversion{enAsked.inversions("changed-time"), esA
 // asOfANewTime is what a sentence says is so by now: of "I normally train on Mondays, but now on Fridays" it is "I train on Fridays now".
 // nil for any other sentence.
 func asOfANewTime(sentence string) []restatement {
-	if len(sentence) > maxSentenceBytes {
-		return nil
+	if len(sentence) > maxSentenceBytes || !strings.ContainsAny(sentence, ",;–—") && !strings.Contains(sentence, " but ") {
+		return nil // as most, for which the expressions would cost more
 	}
 	for _, of := range ofNewTimes {
 		for _, in := range of() {
