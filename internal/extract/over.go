@@ -24,6 +24,9 @@ func saysOver(sentence string, f memory.Fact) bool {
 		return false
 	}
 	for _, older := range statementsOf(f) {
+		if slices.ContainsFunc(plainClauses(sentence), func(clause string) bool { return givesUp(clause, older) }) {
+			return true
+		}
 		if isPast(older) || leaning.MatchString(older) {
 			continue
 		}
@@ -38,6 +41,23 @@ func saysOver(sentence string, f memory.Fact) bool {
 	}
 	return false
 }
+
+// givesUp reports whether a clause such as "forget the harp" names what an older one says is only planned: nobody forgets a dog that is
+// there.
+func givesUp(clause, older string) bool {
+	m := givenUp.FindStringSubmatch(clause)
+	return m != nil && intends.MatchString(older) && len(peopleIn(clause)) == 0 && ofThing(thingIn(m[1]), clause, older)
+}
+
+var (
+	givenUp = regexp.MustCompile(
+		`(?i)^` + enOpen + `(?:forget|scratch|never mind)(?: about)? (?:the|my|our|that) ` + enThing + `(?: (?:idea|plan))?$`,
+	)
+	intends = regexp.MustCompile(
+		`(?i)\b(?:wants? to|plan(?:s|ning)?|(?:is|am|i'm|we're|are) (?:going to|getting|buying|planting|adopting|building|booking)` +
+			`|hop(?:es?|ing) to|would like|'d like|will|'ll|looking for|saving (?:up )?for|training for)\b`,
+	)
+)
 
 // statementsOf are the text of a fact and what was said, each once.
 func statementsOf(f memory.Fact) []string {
@@ -416,7 +436,7 @@ var (
 // MayEnd reports whether a sentence says of anything by name that it is over or has another holder.
 func MayEnd(sentence string) bool {
 	return slices.ContainsFunc(plainClauses(plainQuotes.Replace(sentence)), func(clause string) bool {
-		return roleGiven(clause) != "" || slices.ContainsFunc(overPatterns, func(o overPattern) bool { return o.pattern.MatchString(clause) })
+		return roleGiven(clause) != "" || givenUp.MatchString(clause) || slices.ContainsFunc(overPatterns, func(o overPattern) bool { return o.pattern.MatchString(clause) })
 	})
 }
 

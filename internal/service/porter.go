@@ -245,11 +245,10 @@ func (s *Porter) fill(ctx context.Context, f filling) error {
 	batch := store.ImportedRecords{User: r.User().Ref, Scope: f.scope, Time: s.now.stored()}
 	size := 0
 	flush := func() error {
-		now := s.now.stored()
 		if len(batch.Records) == 0 {
 			return nil
 		}
-		batch.Time = now
+		batch.Time = s.now.stored()
 		if err := s.store.AddImported(ctx, batch); err != nil {
 			return fmt.Errorf("store %d records: %w", len(batch.Records), err)
 		}

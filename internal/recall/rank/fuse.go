@@ -145,17 +145,18 @@ func sortByScore(hits []Hit) {
 type fusion struct {
 	own, others []Hit // of the index and of other retrievers alone
 	at          map[memory.Place]*Hit
-	lists       int              // of the index and of other retrievers
+	lists       int              // of the index and of those other retrievers that found something
 	spare       []RetrieverScore // room for the scores of further hits
 }
 
 func newFusion(own []Hit, retrievers []RetrieverHits) fusion {
-	room := 0
+	room, lists := 0, 1
 	for _, a := range retrievers {
 		room += min(len(a.Matches), FuseDepth)
+		lists += min(len(a.Matches), 1)
 	}
 	both := make([]Hit, 0, len(own)+room)
-	f := fusion{own: both, others: both[len(own):len(own)], at: make(map[memory.Place]*Hit, room+FuseDepth), lists: 1 + len(retrievers)}
+	f := fusion{own: both, others: both[len(own):len(own)], at: make(map[memory.Place]*Hit, room+FuseDepth), lists: lists}
 	for i := range own[:min(len(own), FuseDepth)] {
 		f.own = append(f.own, lexicalIn(f.room(), own[i], i+1))
 		f.at[own[i].Place] = &f.own[i]

@@ -413,8 +413,8 @@ type foundMessage struct {
 	stored int64 // bytes
 }
 
-// messagesAt reads the messages at those of the places, which are in order, that belong to the scope, and puts each where found has its
-// place. It ends early once the room is full. It decodes them too: other queries may still be waited for beside it.
+// messagesAt puts the messages at those of the places, which are in order, that belong to the scope where found has their place, and ends
+// early once the room is full. It decodes them too: other queries may still be waited for beside it.
 func (s *transcript) messagesAt(ctx context.Context, scope memory.ScopeKey, places []wanted, found []*foundMessage, r *room) error {
 	inSession := map[memory.SessionKey][]wanted{}
 	var clauses bson.A // one round trip, however many sessions the places are in

@@ -53,9 +53,9 @@ func turnsOf(key memory.SessionKey) bson.D {
 	return turnsBetween(key, eq("$gt", string(key)+"/", "$lt", afterTurns(key)))
 }
 
-// turnsBetween selects those of the session's turns whose ids are in a range. The ids alone would do; with the session beside them, only one
-// shard is asked where turns are sharded by session, and a server that reads no range of _id from its index looks through the turns of the
-// session, not through those of everybody.
+// turnsBetween selects those of the session's turns whose ids are in a range. The ids alone would do; with the session beside them, only
+// one shard is asked where turns are sharded by session, and a server that reads no range of _id from its index looks through the turns
+// of the session, not through those of everybody.
 func turnsBetween(key memory.SessionKey, ids bson.D) bson.D { return eq("session", key, "_id", ids) }
 
 // messageDoc is a message within its turn.
