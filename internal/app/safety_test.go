@@ -109,9 +109,15 @@ func TestServerHabits(t *testing.T) {
 				}
 			})
 		}
-		<-enough
+		over := make(chan struct{})
+		go func() { wg.Wait(); close(over) }()
+		select {
+		case <-enough:
+		case <-over:
+			t.Fatalf("every writer failed before the server stopped, after %d messages", len(acknowledged))
+		}
 		h.stop()
-		wg.Wait()
+		<-over
 		h = startOn(t, h.data, noChange)
 		stored := map[string]bool{}
 		for token := ""; ; {

@@ -84,7 +84,8 @@ func (g *Group) Go(do func() error) {
 func (g *Group) SetLimit(n int) { g.inner().SetLimit(n) }
 
 // WaitWith runs do as one of the group in the goroutine that calls, and then waits for the others: nobody waits until another goroutine
-// has begun, and none has to wake this one where do ends last. A group with a limit must not be waited for so: the error of do might find no place in it.
+// has begun, and none has to wake this one where do ends last. A group with a limit must not be waited for so: the error of do might
+// find no place in it.
 func (g *Group) WaitWith(do func() error) error {
 	if err := Contain(do); err != nil {
 		g.inner().Go(func() error { return err }) // which ends the group's context
