@@ -179,8 +179,9 @@ func (g *grammar) ordered(said string) string {
 
 // match is the fact of the first rule that fits what is said.
 func (g *grammar) match(opener, said string) (finding, bool) {
+	ordered := g.ordered(said)
 	for i := range g.rules() {
-		if f, ok := g.apply(&g.rules()[i], opener, said); ok {
+		if f, ok := g.applyTo(&g.rules()[i], opener, ordered, said); ok {
 			return f, true
 		}
 	}
@@ -189,8 +190,11 @@ func (g *grammar) match(opener, said string) (finding, bool) {
 
 // apply is the fact that a rule finds.
 func (g *grammar) apply(rule *factRule, opener, said string) (finding, bool) {
-	quote := said
-	said = g.ordered(said)
+	return g.applyTo(rule, opener, g.ordered(said), said)
+}
+
+// applyTo is the fact that a rule finds in what is said in the order of words that rules read; quote is the same as it was said.
+func (g *grammar) applyTo(rule *factRule, opener, said, quote string) (finding, bool) {
 	m := rule.pattern.FindStringSubmatchIndex(said)
 	if m == nil {
 		return finding{}, false
