@@ -45,8 +45,8 @@ func (r *reading) takenBack(l extract.Line, sentence string) (instead string, ok
 }
 
 // unsaid leaves out what the sentence before taught so far, and returns what is known from it as retractions by a sentence that takes it
-// back; none where one of what is said instead
-// has the same property and so takes its place, or where the sentence before stated more than one sentence may take back.
+// back; none where one of what is said instead has the same property and so takes its place, or where the sentence before stated more
+// than one sentence may take back.
 func (r *reading) unsaid(l extract.Line, sentence string, instead []finding) []finding {
 	was := r.latest
 	if was.back || was.speaker != r.task.SpeakerOf(l) || len(was.facts) > extract.MaxEndings {
