@@ -1,6 +1,10 @@
 package builtin
 
-import "strings"
+import (
+	"strings"
+
+	regexp "github.com/stratamem/strata/internal/lazyregexp"
+)
 
 // restatement is a sentence, or a part of one, in a form that the grammars read: "never suggest nuts, my son is allergic to them" says
 // "my son is allergic to nuts".
@@ -35,6 +39,9 @@ func restated(sentence string) []restatement {
 	}
 	if theirs := andThey(bare); theirs != nil {
 		return theirs
+	}
+	if each := eachOfThem(bare); each != nil {
+		return each
 	}
 	if now := asOfANewTime(bare); now != nil {
 		return now
@@ -92,6 +99,37 @@ func andThey(sentence string) []restatement {
 		return nil
 	}
 	return []restatement{{said: m[1] + "."}, {said: ofThem(m[2], m[1]) + ".", quote: m[2]}}
+}
+
+// moreOfThem are, by language, what is said of somebody of the speaker's by several verbs, and of whom the later ones may be instead.
+var moreOfThem = [...]struct{ clauses, somebodyElse *regexp.Regexp }{
+	{enAsked.pattern("and-does"), enSomebodyElse},
+	{esAsked.pattern("and-does"), esAsked.pattern("somebody-else")},
+}
+
+// eachOfThem are the clauses of "my wife is allergic to nuts and works at Bosch", each said of her: what ends one of them must leave the
+// others. nil for any other sentence, and where somebody else may be meant.
+func eachOfThem(sentence string) []restatement {
+	if len(sentence) > maxSentenceBytes || grammarOf(sentence).blocked.MatchString(sentence) {
+		return nil
+	}
+	for _, of := range moreOfThem {
+		m := of.clauses.FindStringSubmatch(sentence)
+		if m == nil || of.somebodyElse.MatchString(m[2]) {
+			continue
+		}
+		them, first := m[1], m[1]+" "+m[2]
+		out := []restatement{{said: first + ".", quote: first}}
+		for {
+			quote := m[3]
+			m = of.clauses.FindStringSubmatch(them + " " + quote)
+			if m == nil || of.somebodyElse.MatchString(m[2]) {
+				return append(out, restatement{said: them + " " + quote + ".", quote: quote})
+			}
+			out = append(out, restatement{said: them + " " + m[2] + ".", quote: m[2]})
+		}
+	}
+	return nil
 }
 
 // ofNewTimes are, by language, what was so and another time at which it is now.

@@ -8,8 +8,8 @@ import (
 // What is said of somebody else in the clauses that follow is learnt of nobody but them: an allergy of a child is not the speaker's.
 func TestAClauseWithoutASubjectIsOfWhoeverTheOneBeforeItIsAbout(t *testing.T) {
 	for said, want := range map[string][]string{
-		"Mi hijo Iker tiene 6 años y es celíaco.":          {"Su hijo Iker tiene 6 años y es celíaco."},
-		"Mi marido es vegano y no bebe alcohol.":           {"Su marido es vegano y no bebe alcohol."},
+		"Mi hijo Iker tiene 6 años y es celíaco.":          {"Su hijo Iker es celíaco.", "Su hijo Iker tiene 6 años."},
+		"Mi marido es vegano y no bebe alcohol.":           {"Su marido es vegano.", "Su marido no bebe alcohol."},
 		"Iker tiene 6 años y es alérgico al huevo.":        {"Iker tiene 6 años y es alérgico al huevo."},
 		"Tengo un hijo y es celíaco.":                      {"Tiene un hijo."},
 		"Es celíaco.":                                      nil,
@@ -21,7 +21,7 @@ func TestAClauseWithoutASubjectIsOfWhoeverTheOneBeforeItIsAbout(t *testing.T) {
 		"我住在重庆，对花生过敏。":                                     {"住在重庆。", "对花生过敏。"},
 		"我妈妈是老师，我住在成都。":                                    {"妈妈是老师。", "住在成都。"},
 		"Soy Batman, jeje.":                                nil,
-		"Mi hija Ana estudia medicina y vive en Salamanca": {"Su hija Ana estudia medicina y vive en Salamanca."},
+		"Mi hija Ana estudia medicina y vive en Salamanca": {"Su hija Ana estudia medicina.", "Su hija Ana vive en Salamanca."},
 	} {
 		t.Run(said, func(t *testing.T) {
 			wantLearnt(t, said, want)
