@@ -146,6 +146,15 @@ func (c *conn) first(query string, each func(row) error, args ...any) (found boo
 	return found, err
 }
 
+// number reads the first column of the first row, an integer; 0 where there is no row.
+func (c *conn) number(query string, args ...any) (n int64, err error) {
+	_, err = c.first(query, func(r row) error {
+		n = r.int(0)
+		return nil
+	}, args...)
+	return n, err
+}
+
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, a := range args {

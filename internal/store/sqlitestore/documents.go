@@ -86,12 +86,8 @@ func roomForDocument(c *conn, uid int64, w store.DocumentWrite) error {
 	return err
 }
 
-func countDocuments(c *conn, uid int64) (n int64, err error) {
-	_, err = c.first(`SELECT count(*) FROM documents INDEXED BY document_heads WHERE uid = ?`, func(r row) error {
-		n = r.int(0)
-		return nil
-	}, uid)
-	return n, err
+func countDocuments(c *conn, uid int64) (int64, error) {
+	return c.number(`SELECT count(*) FROM documents INDEXED BY document_heads WHERE uid = ?`, uid)
 }
 
 // insertDocument stores the document in place of what is there, without a vector.

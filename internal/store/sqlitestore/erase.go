@@ -198,10 +198,7 @@ func findTaken(c *conn, p store.ErasureStart, e *storedErasure) (*taking, error)
 		return nil, err
 	}
 	e.uid, e.sid, e.Scope, e.Session = at.uid, at.sid, at.scope, at.key
-	_, err = c.first(`SELECT last_seq FROM sessions WHERE sid = ?`, func(r row) error {
-		e.LastSeq = r.int(0)
-		return nil
-	}, at.sid)
+	e.LastSeq, err = c.number(`SELECT last_seq FROM sessions WHERE sid = ?`, at.sid)
 	return &taking{c: c, at: at, now: p.Time}, err
 }
 

@@ -42,11 +42,8 @@ func markUnpurged(c *conn) error {
 // Purge implements store.Erasures.
 func (s *erasureStore) Purge(ctx context.Context) error {
 	deletions := int64(0)
-	err := s.read(ctx, "look for deletions whose bytes may be left", func(c *conn) error {
-		_, err := c.first(`SELECT deletions FROM unpurged WHERE id = 1`, func(r row) error {
-			deletions = r.int(0)
-			return nil
-		})
+	err := s.read(ctx, "look for deletions whose bytes may be left", func(c *conn) (err error) {
+		deletions, err = c.number(`SELECT deletions FROM unpurged WHERE id = 1`)
 		return err
 	})
 	if err != nil || deletions == 0 {
@@ -170,13 +167,7 @@ func clearPages(c *conn, pages iter.Seq[int64]) error {
 	return nil
 }
 
-func pageCount(c *conn) (n int64, err error) {
-	err = c.query(`PRAGMA page_count`, func(r row) error {
-		n = r.int(0)
-		return nil
-	})
-	return n, err
-}
+func pageCount(c *conn) (int64, error) { return c.number(`PRAGMA page_count`) }
 
 // isGapUsed reports whether the room of a page has something in it. It keeps no copy of the page: a sweep looks at all there are.
 func isGapUsed(c *conn, no int64) (used bool, err error) {

@@ -67,12 +67,8 @@ func scanFeed(view memory.View, build int64, r row) feed {
 	return f
 }
 
-func readBuild(c *conn, view memory.View) (build int64, err error) {
-	_, err = c.first(`SELECT build FROM views WHERE view = ?`, func(r row) error {
-		build = r.int(0)
-		return nil
-	}, int(view))
-	return build, err
+func readBuild(c *conn, view memory.View) (int64, error) {
+	return c.number(`SELECT build FROM views WHERE view = ?`, int(view))
 }
 
 // PendingFeeds implements store.ChangeFeed.
@@ -176,19 +172,14 @@ func markFeed(c *conn, f feed, m store.CheckpointUpdate) error {
 // CountFeeds implements store.ChangeFeed.
 func (s *feedStore) CountFeeds(ctx context.Context, view memory.View) (pending, all int64, err error) {
 	t := feedsOf(view)
-	count := func(c *conn, n *int64, where string) error {
-		_, err := c.first(`SELECT count(*) FROM `+t.table+` WHERE `+where, func(r row) error {
-			*n = r.int(0)
-			return nil
-		})
-		return err
-	}
+	count := `SELECT count(*) FROM ` + t.table + ` WHERE `
 	exists := t.exists + ` AND uid NOT IN (SELECT u.uid FROM users u WHERE u.tenant = char(1) || 'import')`
-	err = s.read(ctx, "count feeds", func(c *conn) error {
-		if err := count(c, &pending, t.waits+` IS NOT NULL AND `+exists); err != nil {
+	err = s.read(ctx, "count feeds", func(c *conn) (err error) {
+		if pending, err = c.number(count + t.waits + ` IS NOT NULL AND ` + exists); err != nil {
 			return err
 		}
-		return count(c, &all, exists)
+		all, err = c.number(count + exists)
+		return err
 	})
 	return pending, all, err
 }

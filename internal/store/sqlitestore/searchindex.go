@@ -208,12 +208,8 @@ func sessionByKey(c *conn, uid int64, key memory.SessionKey, sids map[memory.Ses
 }
 
 // segmentOf returns the number of the user's segment whose data has the hash; 0 for none.
-func segmentOf(c *conn, uid int64, hash memory.KeyedHash) (no int64, err error) {
-	_, err = c.first(`SELECT no FROM segments WHERE uid = ? AND data_hash = ?`, func(r row) error {
-		no = r.int(0)
-		return nil
-	}, uid, hash[:])
-	return no, err
+func segmentOf(c *conn, uid int64, hash memory.KeyedHash) (int64, error) {
+	return c.number(`SELECT no FROM segments WHERE uid = ? AND data_hash = ?`, uid, hash[:])
 }
 
 // refreshPending brings the user's place in the order of PendingUsers up to date.
@@ -322,11 +318,8 @@ func (s *searchIndex) SegmentsToEmbed(ctx context.Context, version, limit int) (
 
 // CountMessagesToEmbed implements store.SearchIndex.
 func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (n int64, err error) {
-	err = s.read(ctx, "count messages to embed", func(c *conn) error {
-		_, err := c.first(`SELECT coalesce(sum(messages), 0) FROM segments WHERE embedding < ?`, func(r row) error {
-			n = r.int(0)
-			return nil
-		}, version)
+	err = s.read(ctx, "count messages to embed", func(c *conn) (err error) {
+		n, err = c.number(`SELECT coalesce(sum(messages), 0) FROM segments WHERE embedding < ?`, version)
 		return err
 	})
 	return n, err
@@ -334,11 +327,8 @@ func (s *searchIndex) CountMessagesToEmbed(ctx context.Context, version int) (n 
 
 // CountIndexedMessages implements store.SearchIndex.
 func (s *searchIndex) CountIndexedMessages(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, "count indexed messages", func(c *conn) error {
-		_, err := c.first(`SELECT coalesce(sum(messages), 0) FROM segments`, func(r row) error {
-			n = r.int(0)
-			return nil
-		})
+	err = s.read(ctx, "count indexed messages", func(c *conn) (err error) {
+		n, err = c.number(`SELECT coalesce(sum(messages), 0) FROM segments`)
 		return err
 	})
 	return n, err

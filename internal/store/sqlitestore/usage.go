@@ -34,19 +34,12 @@ func (s *usageStore) CountMessages(ctx context.Context, tenant, userID string) (
 		of, args = of+` AND u.user_id = ?`, append(args, userID)
 	}
 	err = s.read(ctx, "count messages", func(c *conn) error {
-		var places, erased int64
-		_, err := c.first(`SELECT sum(s.last_seq) FROM users u JOIN sessions s ON s.uid = u.uid`+of, func(r row) error {
-			places = r.int(0)
-			return nil
-		}, args...)
+		places, err := c.number(`SELECT sum(s.last_seq) FROM users u JOIN sessions s ON s.uid = u.uid`+of, args...)
 		if err != nil {
 			return err
 		}
-		_, err = c.first(`SELECT count(*) FROM users u CROSS JOIN hidden_messages h ON h.uid = u.uid CROSS JOIN messages m ON m.key = h.key
-			CROSS JOIN sessions s ON s.sid = h.key >> 32`+of+` AND m.deleted = 1`, func(r row) error {
-			erased = r.int(0)
-			return nil
-		}, args...)
+		erased, err := c.number(`SELECT count(*) FROM users u CROSS JOIN hidden_messages h ON h.uid = u.uid CROSS JOIN messages m ON m.key = h.key
+			CROSS JOIN sessions s ON s.sid = h.key >> 32`+of+` AND m.deleted = 1`, args...)
 		n = places - erased
 		return err
 	})

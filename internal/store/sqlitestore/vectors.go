@@ -157,13 +157,9 @@ func (s *vectorStore) FactsToEmbed(ctx context.Context, q store.EmbedQuery) ([]s
 }
 
 // CountFactsToEmbed implements store.Vectors.
-func (s *vectorStore) CountFactsToEmbed(ctx context.Context, version int) (int64, error) {
-	var n int64
-	err := s.read(ctx, "count facts to embed", func(c *conn) error {
-		_, err := c.first(`SELECT count(*) FROM unembedded WHERE version = ?`, func(r row) error {
-			n = r.int(0)
-			return nil
-		}, version)
+func (s *vectorStore) CountFactsToEmbed(ctx context.Context, version int) (n int64, err error) {
+	err = s.read(ctx, "count facts to embed", func(c *conn) (err error) {
+		n, err = c.number(`SELECT count(*) FROM unembedded WHERE version = ?`, version)
 		return err
 	})
 	return n, err
@@ -171,11 +167,8 @@ func (s *vectorStore) CountFactsToEmbed(ctx context.Context, version int) (int64
 
 // CountFacts implements store.Vectors.
 func (s *vectorStore) CountFacts(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, "count facts", func(c *conn) error {
-		_, err := c.first(`SELECT count(*) FROM facts`, func(r row) error {
-			n = r.int(0)
-			return nil
-		})
+	err = s.read(ctx, "count facts", func(c *conn) (err error) {
+		n, err = c.number(`SELECT count(*) FROM facts`)
 		return err
 	})
 	return n, err

@@ -261,15 +261,12 @@ func countJobs(c *conn) (kinds []store.KindStats, err error) {
 }
 
 // countParkedMessages adds what the parked jobs are about. It reads their rows, which are few where somebody looks after them.
-func countParkedMessages(c *conn, kinds []store.KindStats) error {
+func countParkedMessages(c *conn, kinds []store.KindStats) (err error) {
 	for i, k := range kinds {
 		if k.Parked == 0 || !k.Kind.IsOfMessages() {
 			continue
 		}
-		_, err := c.first(`SELECT sum(to_no - from_no + 1) FROM slots WHERE kind = ? AND state = 3`, func(r row) error {
-			kinds[i].ParkedMessages = r.int(0)
-			return nil
-		}, int(k.Kind))
+		kinds[i].ParkedMessages, err = c.number(`SELECT sum(to_no - from_no + 1) FROM slots WHERE kind = ? AND state = 3`, int(k.Kind))
 		if err != nil {
 			return err
 		}
