@@ -108,27 +108,48 @@ func TestAChangeOfMindSupersedes(t *testing.T) {
 // remembered is what holds after each message was extracted alone, sorted.
 func remembered(t *testing.T, messages []memory.Message) []string {
 	t.Helper()
-	facts := map[string]memory.Fact{}
+	facts := learntFacts{}
 	for i, m := range messages {
-		known := slices.SortedFunc(maps.Values(facts), func(a, b memory.Fact) int { return strings.Compare(a.ID, b.ID) })
 		task := extract.NewTask(extract.Input{
-			Session: "s", Context: messages[max(0, i-3):i], Messages: []memory.Message{m},
-			Known: slices.DeleteFunc(known, func(f memory.Fact) bool { return !f.IsCurrent() }),
+			Session: "s", Context: messages[max(0, i-3):i], Messages: []memory.Message{m}, Known: facts.current(),
 		})
-		proposals, refused := verified(t, task)
-		for _, r := range refused {
+		for _, r := range facts.learn(t, task, fmt.Sprint(i), m.CreateTime) {
 			t.Logf("refused as %s: %+v", r.Reason, r.Op)
 		}
-		state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
-		for _, c := range extract.Decide(state, proposals, extract.Source{JobID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
-			facts[c.Fact.ID] = c.Fact
+	}
+	return facts.holding()
+}
+
+// learntFacts are the facts of jobs that follow each other, by their ids.
+type learntFacts map[string]memory.Fact
+
+// learn does a job, and returns what was refused of it.
+func (facts learntFacts) learn(t *testing.T, task extract.Task, job string, now time.Time) []extract.Rejection {
+	t.Helper()
+	proposals, refused := verified(t, task)
+	state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
+	for _, c := range extract.Decide(state, proposals, extract.Source{JobID: job, Now: now}).Changes {
+		facts[c.Fact.ID] = c.Fact
+	}
+	return refused
+}
+
+// current are the facts that hold, in the order of their ids.
+func (facts learntFacts) current() []memory.Fact {
+	var out []memory.Fact
+	for _, id := range slices.Sorted(maps.Keys(facts)) {
+		if facts[id].IsCurrent() {
+			out = append(out, facts[id])
 		}
 	}
+	return out
+}
+
+// holding are the texts of the facts that hold, sorted.
+func (facts learntFacts) holding() []string {
 	var out []string
-	for _, f := range facts {
-		if f.IsCurrent() {
-			out = append(out, f.Text)
-		}
+	for _, f := range facts.current() {
+		out = append(out, f.Text)
 	}
 	slices.Sort(out)
 	return out

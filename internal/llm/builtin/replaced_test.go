@@ -3,8 +3,6 @@ package builtin_test
 import (
 	_ "embed"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/stratamem/strata/internal/extract"
@@ -22,33 +20,20 @@ const maxShown = 20
 // holdingAfter is what holds after each line was extracted in a session of its own, with what held before as known facts.
 func holdingAfter(t *testing.T, lines []string) (holding, learnt []string) {
 	t.Helper()
-	facts := map[string]memory.Fact{}
+	facts := learntFacts{}
 	for i, m := range chat(lines) {
-		var known []memory.Fact
-		for _, id := range slices.Sorted(maps.Keys(facts)) {
-			if facts[id].IsCurrent() && len(known) < maxShown {
-				known = append(known, facts[id])
-			}
-		}
-		session := memory.SessionKey(fmt.Sprint("s", i))
-		task := extract.NewTask(extract.Input{Session: session, Messages: []memory.Message{m}, Known: known})
-		proposals, refused := verified(t, task)
-		for _, r := range refused {
+		known := facts.current()
+		task := extract.NewTask(extract.Input{
+			Session: memory.SessionKey(fmt.Sprint("s", i)), Messages: []memory.Message{m}, Known: known[:min(len(known), maxShown)],
+		})
+		for _, r := range facts.learn(t, task, fmt.Sprint(i), m.CreateTime) {
 			t.Logf("refused as %s: %+v", r.Reason, r.Op)
-		}
-		state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
-		for _, c := range extract.Decide(state, proposals, extract.Source{JobID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
-			facts[c.Fact.ID] = c.Fact
 		}
 	}
 	for _, f := range facts {
 		learnt = append(learnt, f.Text)
-		if f.IsCurrent() {
-			holding = append(holding, f.Text)
-		}
 	}
-	slices.Sort(holding)
-	return holding, learnt
+	return facts.holding(), learnt
 }
 
 func TestAValueThatAnotherReplacesHoldsNoMore(t *testing.T) {

@@ -2,7 +2,6 @@ package builtin_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -14,33 +13,15 @@ import (
 // before as known facts.
 func holdingAcrossJobs(t *testing.T, lines []string) []string {
 	t.Helper()
-	facts := map[string]memory.Fact{}
+	facts := learntFacts{}
 	all := chat(lines)
 	for i, m := range all {
-		var known []memory.Fact
-		for _, id := range slices.Sorted(maps.Keys(facts)) {
-			if facts[id].IsCurrent() {
-				known = append(known, facts[id])
-			}
-		}
-		task := extract.NewTask(extract.Input{Session: "s", Context: all[:i], Messages: []memory.Message{m}, Known: known})
-		proposals, refused := verified(t, task)
-		for _, r := range refused {
+		task := extract.NewTask(extract.Input{Session: "s", Context: all[:i], Messages: []memory.Message{m}, Known: facts.current()})
+		for _, r := range facts.learn(t, task, fmt.Sprint(i), m.CreateTime) {
 			t.Errorf("%q was refused as %s: %+v", lines[i], r.Reason, r.Op)
 		}
-		state := extract.State{Facts: extract.NewFacts(slices.Collect(maps.Values(facts))...)}
-		for _, c := range extract.Decide(state, proposals, extract.Source{JobID: fmt.Sprint(i), Now: m.CreateTime}).Changes {
-			facts[c.Fact.ID] = c.Fact
-		}
 	}
-	var holding []string
-	for _, f := range facts {
-		if f.IsCurrent() {
-			holding = append(holding, f.Text)
-		}
-	}
-	slices.Sort(holding)
-	return holding
+	return facts.holding()
 }
 
 func TestScratchThatTakesBackTheSentenceBefore(t *testing.T) {
