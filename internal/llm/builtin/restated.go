@@ -110,12 +110,12 @@ var moreOfThem = [...]struct{ clauses, somebodyElse *regexp.Regexp }{
 // eachOfThem are the clauses of "my wife is allergic to nuts and works at Bosch", each said of her: what ends one of them must leave the
 // others. nil for any other sentence, and where somebody else may be meant.
 func eachOfThem(sentence string) []restatement {
-	if len(sentence) > maxSentenceBytes || grammarOf(sentence).blocked.MatchString(sentence) {
+	if len(sentence) > maxSentenceBytes {
 		return nil
 	}
 	for _, of := range moreOfThem {
 		m := of.clauses.FindStringSubmatch(sentence)
-		if m == nil || of.somebodyElse.MatchString(m[2]) {
+		if m == nil || of.somebodyElse.MatchString(m[2]) || grammarOf(sentence).blocked.MatchString(sentence) {
 			continue
 		}
 		them, first := m[1], m[1]+" "+m[2]
