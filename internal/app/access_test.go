@@ -331,7 +331,7 @@ func TestAccess(t *testing.T) {
 	i := newIssuer(t)
 	d, h := openDesk(t, appOptions{issuer: i})
 	t.Run("gRPC", func(t *testing.T) { testAccess(t, &desk{grpcDoor{h.conn}, t, d.admin}, h, i) })
-	for n, e := range h.walked()[1:] {
+	for n, e := range walked(h)[1:] {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			d, h := openDesk(t, appOptions{issuer: i})
@@ -365,7 +365,7 @@ func testAccess(t *testing.T, d *desk, h *harness, of *issuer) {
 		id, token := d.key(&memoryv1.CreateKeyRequest{Role: keyRole(role), UserId: bound})
 		d.ask("KeyService/RevokeKey", &memoryv1.RevokeKeyRequest{KeyId: id}, &memoryv1.RevokeKeyResponse{})
 		tokens["revoked "+role] = token
-		tokens["expired "+role] = h.expiredKey(t, role, bound, now)
+		tokens["expired "+role] = expiredKey(t, h, role, bound, now)
 	}
 	_, tokens["other user agent"] = d.key(&memoryv1.CreateKeyRequest{Role: keyRole("agent"), UserId: "bob"})
 	_, tokens["other user user"] = d.key(&memoryv1.CreateKeyRequest{Role: keyRole("user"), UserId: "bob"})
@@ -501,7 +501,7 @@ func wantAllowed(t *testing.T, method, kind string, allowed bool, role string, a
 }
 
 // expiredKey stores a key whose time is over.
-func (h *harness) expiredKey(t *testing.T, role, user string, now time.Time) string {
+func expiredKey(t *testing.T, h *harness, role, user string, now time.Time) string {
 	t.Helper()
 	return h.storeKey(t, store.Key{Role: role, UserID: user, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute)})
 }

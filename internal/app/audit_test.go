@@ -170,7 +170,7 @@ func (a *audited) callers() []caller {
 }
 
 func TestAudit(t *testing.T) {
-	for n, e := range openAudited(t, nil, func(*config.Config) {}).h.walked() {
+	for n, e := range walked(openAudited(t, nil, func(*config.Config) {}).h) {
 		t.Run(e.name+": each call that is to have an entry has one, with what came of it, and no other call has", func(t *testing.T) {
 			t.Parallel()
 			a := openAudited(t, nil, func(*config.Config) {})

@@ -169,7 +169,7 @@ func (h *harness) scrape(t *testing.T) string {
 }
 
 // contextText builds a context as text.
-func (h *harness) contextText(t *testing.T, session, query string) *memoryv1.BuildContextResponse {
+func contextText(t *testing.T, h *harness, session, query string) *memoryv1.BuildContextResponse {
 	t.Helper()
 	return must(h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{
 		UserId: "ada", SessionId: session, Query: query, Render: memoryv1.Render_RENDER_TEXT,
@@ -204,7 +204,7 @@ func (h *harness) catchUp(t *testing.T, session string) {
 	t.Fatalf("nothing was extracted from %s: %v", session, h.jobs(t))
 }
 
-func (h *harness) quarantinedReasons(t *testing.T) []string {
+func quarantinedReasons(t *testing.T, h *harness) []string {
 	t.Helper()
 	var reasons []string
 	for _, op := range must(h.facts().ListQuarantined(h.ctx, &memoryv1.ListQuarantinedRequest{UserId: "ada", PageSize: 500}))(t).GetOperations() {
@@ -403,7 +403,7 @@ func survive(t *testing.T, d badDay) {
 		d.said = confided
 	}
 	h.record(t, "bad", user("", d.said), assistant("", "I see."))
-	if r := h.contextText(t, "bad", "allergic peanuts"); len(r.GetDegraded()) != 0 ||
+	if r := contextText(t, h, "bad", "allergic peanuts"); len(r.GetDegraded()) != 0 ||
 		!strings.Contains(r.GetRendering(), "peanuts") || !strings.Contains(r.GetRendering(), confided) {
 		t.Errorf("a context of a bad day: degraded %v\n%s", r.GetDegraded(), r.GetRendering())
 	}
@@ -441,7 +441,7 @@ func (d badDay) mustShow(t *testing.T, h *harness) {
 			t.Errorf("the good operation is lost: %q", texts(h.listFacts(t, false)))
 		}
 	}
-	if got := h.quarantinedReasons(t); !slices.Equal(slices.Compact(slices.Clone(got)), slices.Compact(slices.Clone(d.refused))) || d.job == "" && !slices.Equal(got, d.refused) {
+	if got := quarantinedReasons(t, h); !slices.Equal(slices.Compact(slices.Clone(got)), slices.Compact(slices.Clone(d.refused))) || d.job == "" && !slices.Equal(got, d.refused) {
 		t.Errorf("quarantined %q, want %q", got, d.refused)
 	}
 	for _, reason := range d.refused {
@@ -560,7 +560,7 @@ func TestBadSummarizers(t *testing.T) {
 				}
 			}
 			h.mustCover(t, "s", 12)
-			if r := h.contextText(t, "s", "castle"); row.waits && !strings.Contains(r.GetRendering(), canary) {
+			if r := contextText(t, h, "s", "castle"); row.waits && !strings.Contains(r.GetRendering(), canary) {
 				t.Errorf("what is not summarised is not there either:\n%s", r.GetRendering())
 			}
 			m.turn(nil)
@@ -664,7 +664,7 @@ func TestBadEmbedders(t *testing.T) {
 			day.turn(row.bad)
 			h.record(t, "s", user("", "Hello."), assistant("", "Hello."))
 			h.states(t, "Plays the violin", "")
-			r := h.contextText(t, "s", "peanuts, violin?")
+			r := contextText(t, h, "s", "peanuts, violin?")
 			if len(r.GetDegraded()) != 1 || r.GetDegraded()[0].GetTier() != "embedding" || !strings.Contains(r.GetDegraded()[0].GetReason(), row.says) {
 				t.Errorf("degraded %v", r.GetDegraded())
 			}

@@ -96,7 +96,7 @@ func TestGrownCanaries(t *testing.T) {
 	users := []string{"ada", "Ada", "ada ", "ada%", "ad", "été", "e\u0301te\u0301"}
 	canary := func(user string) string { return fmt.Sprintf("canary%xcanary", user) }
 	for _, u := range users {
-		h.grow(t, u, canary(u))
+		grow(t, h, u, canary(u))
 	}
 	facts := map[string]string{}
 	for _, u := range users {
@@ -106,7 +106,7 @@ func TestGrownCanaries(t *testing.T) {
 	}
 	for _, u := range users {
 		own := ""
-		for _, reply := range h.grown(t, u, canary(users[0])) {
+		for _, reply := range grown(t, h, u, canary(users[0])) {
 			text := encode(t, reply)
 			if strings.Contains(text, canary(u)) {
 				own += fmt.Sprintf("%T ", reply)
@@ -150,7 +150,7 @@ var allStates = []memoryv1.JobState{
 }
 
 // grow makes facts, a summary, a refused operation, and jobs that an endpoint's indiscreet error parked.
-func (h *harness) grow(t *testing.T, user, canary string) {
+func grow(t *testing.T, h *harness, user, canary string) {
 	t.Helper()
 	say := func(session, words string) {
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: user, SessionId: session, Messages: []*memoryv1.Message{
@@ -168,7 +168,7 @@ func (h *harness) grow(t *testing.T, user, canary string) {
 }
 
 // grown is every reply that may hold what grew, to questions that name another user's canary.
-func (h *harness) grown(t *testing.T, user, foreign string) []proto.Message {
+func grown(t *testing.T, h *harness, user, foreign string) []proto.Message {
 	t.Helper()
 	replies := []proto.Message{
 		must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: user, IncludePast: true}))(t),

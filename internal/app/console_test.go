@@ -110,7 +110,7 @@ func (s seen) hasNot(t *testing.T, texts ...string) {
 }
 
 // teach records two messages and waits until what they teach is known.
-func (h *harness) teach(t *testing.T, user, session, words string) {
+func teach(t *testing.T, h *harness, user, session, words string) {
 	t.Helper()
 	must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: user, SessionId: session, Messages: []*memoryv1.Message{
 		{Id: "m1", Role: memoryv1.Role_ROLE_USER, Text: words}, {Id: "m2", Role: memoryv1.Role_ROLE_ASSISTANT, Text: "Noted."},
@@ -126,7 +126,7 @@ func TestTheConsoleWithoutAuthentication(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	const ada, session = `아다/1 "<i>`, `desk/../1`
-	h.teach(t, ada, session, "I am vegan, and I live in Porto. "+scriptCanary)
+	teach(t, h, ada, session, "I am vegan, and I live in Porto. "+scriptCanary)
 	v := visit(t, h)
 	t.Run("pages show what is stored, to whom it needs no key", func(t *testing.T) {
 		v.get(t, "/").has(t, http.StatusOK, ada)
@@ -246,7 +246,7 @@ func TestTheConsoleWithoutAuthentication(t *testing.T) {
 func TestChangesInTheConsole(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.teach(t, "ada", "s1", "I am vegan, and I live in Porto.")
+	teach(t, h, "ada", "s1", "I am vegan, and I live in Porto.")
 	facts := memoryv1.NewFactServiceClient(h.conn)
 	listed := func() []*memoryv1.Fact {
 		return must(facts.ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada"}))(t).GetFacts()

@@ -217,14 +217,14 @@ func TestWhatIsHiddenLeavesEverySummary(t *testing.T) {
 	})
 }
 
-func (h *harness) correct(t *testing.T, s *memoryv1.Summary) *memoryv1.Summary {
+func correct(t *testing.T, h *harness, s *memoryv1.Summary) *memoryv1.Summary {
 	t.Helper()
 	s.UserId = "ada"
 	return must(h.summaries().UpdateSummary(h.ctx, &memoryv1.UpdateSummaryRequest{Summary: s}))(t).GetSummary()
 }
 
 // named is the summary that castles has of a kind.
-func (h *harness) named(t *testing.T, kind memoryv1.SummaryKind) *memoryv1.Summary {
+func named(t *testing.T, h *harness, kind memoryv1.SummaryKind) *memoryv1.Summary {
 	t.Helper()
 	all := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada", Kind: kind}))(t).GetSummaries()
 	if len(all) != 1 {
@@ -242,7 +242,7 @@ func nameOf(s *memoryv1.Summary) *memoryv1.Summary {
 	return out
 }
 
-func (h *harness) revisionsOf(t *testing.T, s *memoryv1.Summary) []*memoryv1.SummaryRevision {
+func revisionsOf(t *testing.T, h *harness, s *memoryv1.Summary) []*memoryv1.SummaryRevision {
 	t.Helper()
 	n := nameOf(s)
 	return must(h.summaries().ListSummaryRevisions(h.ctx, &memoryv1.ListSummaryRevisionsRequest{
@@ -250,7 +250,7 @@ func (h *harness) revisionsOf(t *testing.T, s *memoryv1.Summary) []*memoryv1.Sum
 	}))(t).GetRevisions()
 }
 
-func (h *harness) restoreTo(t *testing.T, s *memoryv1.Summary, revision int64) *memoryv1.Summary {
+func restoreTo(t *testing.T, h *harness, s *memoryv1.Summary, revision int64) *memoryv1.Summary {
 	t.Helper()
 	n := nameOf(s)
 	return must(h.summaries().RestoreSummary(h.ctx, &memoryv1.RestoreSummaryRequest{
@@ -264,10 +264,10 @@ func TestCorrections(t *testing.T) {
 	t.Run("a correction of a session stands word for word in its summary, and what it corrects comes back by no week or month", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		was := h.named(t, kinds[0])
+		was := named(t, h, kinds[0])
 		c := nameOf(was)
 		c.Text = words
-		if got := h.correct(t, c); got.GetText() != words || !got.GetCorrected() || got.GetRevision() != 1 || got.GetEtag() == was.GetEtag() || got.GetThroughSeq() != 4 {
+		if got := correct(t, h, c); got.GetText() != words || !got.GetCorrected() || got.GetRevision() != 1 || got.GetEtag() == was.GetEtag() || got.GetThroughSeq() != 4 {
 			t.Fatalf("corrected %v", got)
 		}
 		h.untold(t, "at once", shownCastle, hiddenCastle)
@@ -279,35 +279,35 @@ func TestCorrections(t *testing.T) {
 	t.Run("it outlives what is summarised, merged and rebuilt later, and what is said later stands beside it", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		c := nameOf(h.named(t, kinds[0]))
+		c := nameOf(named(t, h, kinds[0]))
 		c.Text = words
-		h.correct(t, c)
+		correct(t, h, c)
 		for i := range 5 {
 			h.record(t, "old", at(user("", "We decided to visit the castle "+mark(int64(i+1))+"."), 0), at(assistant("", "A fine castle."), 0))
 			h.summarize(t, "old")
 		}
 		merged := func(n *memoryv1.SummaryNode) bool { return n.GetLevel() == 1 }
-		eventually(t, "a merge", func() bool { return slices.ContainsFunc(h.named(t, kinds[0]).GetNodes(), merged) })
+		eventually(t, "a merge", func() bool { return slices.ContainsFunc(named(t, h, kinds[0]).GetNodes(), merged) })
 		rebuilt := must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "old"}))(t).GetSummary()
 		if !rebuilt.GetRebuilding() {
 			t.Errorf("rebuilt %v", rebuilt)
 		}
 		eventually(t, "a rebuild", func() bool {
-			s := h.named(t, kinds[0])
+			s := named(t, h, kinds[0])
 			return !s.GetRebuilding() && slices.ContainsFunc(s.GetNodes(), func(n *memoryv1.SummaryNode) bool { return merged(n) && n.GetGeneration() > 1 })
 		})
-		if s := h.named(t, kinds[0]); !strings.HasPrefix(s.GetText(), words+"\n") || s.GetThroughSeq() != 14 || strings.Contains(s.GetText(), hiddenCastle) || !strings.Contains(s.GetText(), mark(5)) {
+		if s := named(t, h, kinds[0]); !strings.HasPrefix(s.GetText(), words+"\n") || s.GetThroughSeq() != 14 || strings.Contains(s.GetText(), hiddenCastle) || !strings.Contains(s.GetText(), mark(5)) {
 			t.Errorf("summary %v", s)
 		}
 	})
 	t.Run("a correction of a week stands in it and in its month, one of a month in that", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		names := map[memoryv1.SummaryKind]*memoryv1.Summary{kinds[1]: h.named(t, kinds[1]), kinds[2]: h.named(t, kinds[2])}
+		names := map[memoryv1.SummaryKind]*memoryv1.Summary{kinds[1]: named(t, h, kinds[1]), kinds[2]: named(t, h, kinds[2])}
 		for _, kind := range kinds[1:] {
 			c := nameOf(names[kind])
 			c.Text = "A " + strings.ToLower(kind.String()) + " near Fredensborg."
-			if got := h.correct(t, c); got.GetText() != c.GetText() || !got.GetCorrected() {
+			if got := correct(t, h, c); got.GetText() != c.GetText() || !got.GetCorrected() {
 				t.Errorf("corrected %v", got)
 			}
 			told := h.told(t)
@@ -320,9 +320,9 @@ func TestCorrections(t *testing.T) {
 		t.Parallel()
 		for _, kind := range kinds {
 			h := castles(t, noChange)
-			c := nameOf(h.named(t, kind))
+			c := nameOf(named(t, h, kind))
 			c.Text = words
-			h.correct(t, c)
+			correct(t, h, c)
 			h = h.again(t, hanging(t))
 			h.hide(t, "old", "s", true)
 			for what, text := range h.told(t) {
@@ -338,13 +338,13 @@ func TestCorrections(t *testing.T) {
 			eventually(t, "what stands in its place", func() bool { return strings.Contains(h.told(t)["month"], shownCastle) })
 			h.untold(t, "withheld", "Fredensborg", hiddenCastle)
 			listed := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada", Kind: kind, Withheld: true}))(t).GetSummaries()
-			if len(listed) != 1 || !listed[0].GetWithheld() || listed[0].GetCorrected() || h.revisionsOf(t, listed[0])[0].GetText() != words {
+			if len(listed) != 1 || !listed[0].GetWithheld() || listed[0].GetCorrected() || revisionsOf(t, h, listed[0])[0].GetText() != words {
 				t.Fatalf("%v: listed %v", kind, listed)
 			}
-			h.restoreTo(t, listed[0], 1) // to restore is not to review
+			restoreTo(t, h, listed[0], 1) // to restore is not to review
 			h.untold(t, "restored", "Fredensborg", hiddenCastle)
 			c.Text = words + " Reviewed."
-			if got := h.correct(t, c); got.GetText() != c.GetText() || got.GetWithheld() {
+			if got := correct(t, h, c); got.GetText() != c.GetText() || got.GetWithheld() {
 				t.Errorf("%v: reviewed %v", kind, got)
 			}
 			if listed := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada", Kind: kind, Withheld: true}))(t).GetSummaries(); len(listed) != 0 {
@@ -355,32 +355,32 @@ func TestCorrections(t *testing.T) {
 	t.Run("a withheld correction stands again when the message is shown again", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		c := nameOf(h.named(t, kinds[0]))
+		c := nameOf(named(t, h, kinds[0]))
 		c.Text = words
-		want := h.correct(t, c)
+		want := correct(t, h, c)
 		h.hide(t, "old", "s", true)
 		h.hide(t, "old", "s", false)
-		if got := h.named(t, kinds[0]); got.GetText() != want.GetText() {
+		if got := named(t, h, kinds[0]); got.GetText() != want.GetText() {
 			t.Errorf("summary %v", got)
 		}
 	})
 	t.Run("its history is kept, and each of its texts can be restored, or the correction taken back", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		was := h.named(t, kinds[0])
+		was := named(t, h, kinds[0])
 		for _, text := range []string{"First.", "Second."} {
 			c := nameOf(was)
 			c.Text = text
-			h.correct(t, c)
+			correct(t, h, c)
 		}
-		if got := h.restoreTo(t, was, 1); got.GetText() != "First." || got.GetRevision() != 3 {
+		if got := restoreTo(t, h, was, 1); got.GetText() != "First." || got.GetRevision() != 3 {
 			t.Errorf("restored %v", got)
 		}
-		if got := h.restoreTo(t, was, 0); got.GetText() != was.GetText() || got.GetCorrected() || got.GetRevision() != 4 {
+		if got := restoreTo(t, h, was, 0); got.GetText() != was.GetText() || got.GetCorrected() || got.GetRevision() != 4 {
 			t.Errorf("taken back %v", got)
 		}
 		var causes []string
-		for _, r := range h.revisionsOf(t, was) {
+		for _, r := range revisionsOf(t, h, was) {
 			causes = append(causes, strings.TrimPrefix(r.GetCause().String(), "SUMMARY_CAUSE_")+" "+r.GetText())
 		}
 		if want := []string{"LIFTED ", "RESTORED First.", "CORRECTED Second.", "CORRECTED First."}; !slices.Equal(causes, want) {
@@ -390,12 +390,12 @@ func TestCorrections(t *testing.T) {
 	t.Run("a change is made once by its request id, and refused when it was decided on what does not stand any more", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		was := h.named(t, kinds[0])
+		was := named(t, h, kinds[0])
 		c := nameOf(was)
 		c.Text, c.Etag = words, was.GetEtag()
 		req := &memoryv1.UpdateSummaryRequest{Summary: c, RequestId: "r"}
 		first := must(h.summaries().UpdateSummary(h.ctx, req))(t).GetSummary()
-		if again := must(h.summaries().UpdateSummary(h.ctx, req))(t).GetSummary(); !proto.Equal(first, again) || len(h.revisionsOf(t, was)) != 1 {
+		if again := must(h.summaries().UpdateSummary(h.ctx, req))(t).GetSummary(); !proto.Equal(first, again) || len(revisionsOf(t, h, was)) != 1 {
 			t.Errorf("first %v, again %v", first, again)
 		}
 		req = proto.CloneOf(req)
@@ -414,7 +414,7 @@ func TestCorrections(t *testing.T) {
 	t.Run("a request that cannot be done names the field, the limit and the fix, and changes nothing", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		was := h.named(t, kinds[0])
+		was := named(t, h, kinds[0])
 		for _, bad := range []struct {
 			change func(*memoryv1.Summary)
 			field  string
@@ -442,7 +442,7 @@ func TestCorrections(t *testing.T) {
 		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
 		_, err = h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "eve", SessionId: "old"})
 		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
-		if now := h.named(t, kinds[0]); !proto.Equal(was, now) {
+		if now := named(t, h, kinds[0]); !proto.Equal(was, now) {
 			t.Errorf("was %v\nis %v", was, now)
 		}
 	})
@@ -450,14 +450,14 @@ func TestCorrections(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
 		for _, kind := range kinds {
-			was := h.named(t, kind)
+			was := named(t, h, kind)
 			n := nameOf(was)
 			must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", Kind: kind, SessionId: n.GetSessionId(), Name: n.GetName()}))(t)
 			eventually(t, "a rebuild", func() bool {
-				now := h.named(t, kind)
+				now := named(t, h, kind)
 				return !now.GetRebuilding() && now.GetNodes()[0].GetGeneration() > was.GetNodes()[0].GetGeneration()
 			})
-			if now := h.named(t, kind); now.GetText() != was.GetText() {
+			if now := named(t, h, kind); now.GetText() != was.GetText() {
 				t.Errorf("%v: was %q, is %q", kind, was.GetText(), now.GetText())
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // setTimezone sets where ada lives.
-func (h *harness) setTimezone(t *testing.T, name string) {
+func setTimezone(t *testing.T, h *harness, name string) {
 	t.Helper()
 	must(h.users().UpdateUser(h.ctx, &memoryv1.UpdateUserRequest{
 		User: &memoryv1.User{UserId: "ada", Timezone: name}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"timezone"}},
@@ -33,8 +33,8 @@ func location(t *testing.T, name string) *time.Location {
 	return must(time.LoadLocation(name))(t)
 }
 
-// rendered is the text of ada's context in a new session.
-func (h *harness) rendered(t *testing.T, query string) string {
+// renderedOf is the text of ada's context in a new session.
+func renderedOf(t *testing.T, h *harness, query string) string {
 	t.Helper()
 	return h.context(t, &memoryv1.BuildContextRequest{
 		SessionId: "new", Query: query, Render: memoryv1.Render_RENDER_TEXT,
@@ -72,11 +72,11 @@ func TestDaysAreTheUsers(t *testing.T) {
 				old.Facts.MinScore = 0 // what was said long ago scores little
 				c.Profiles[config.BuiltinProfile] = old
 			})
-			h.setTimezone(t, tc.zone)
+			setTimezone(t, h, tc.zone)
 			when := time.Date(tc.said[0], time.Month(tc.said[1]), tc.said[2], tc.said[3], tc.said[4], 0, 0, location(t, tc.zone))
 			h.record(t, "old", saidAt(user("moved", tc.words), when), saidAt(assistant("ok", "I see."), when))
 			h.extracted(t, "old")
-			text := h.rendered(t, tc.words)
+			text := renderedOf(t, h, tc.words)
 			wantLine(t, text, tc.day, tc.words) // the message as it was said
 			wantLine(t, text, tc.day, tc.fact)  // what was learnt, on the same day, and the day that it names
 		})
@@ -88,7 +88,7 @@ func TestDaysAreTheUsers(t *testing.T) {
 			"Asia/Seoul":          {"2026-W09", "[23 Feb 2026 to 1 Mar 2026]"},
 		} {
 			h := start(t)
-			h.setTimezone(t, zone)
+			setTimezone(t, h, zone)
 			when := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, zone))
 			h.record(t, "old", saidAt(user("", "On Saturday we visited the castle of Prague with my sister Grace."), when), saidAt(assistant("", "A castle in Prague!"), when))
 			h.summarize(t, "old")
@@ -151,7 +151,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 		if got := search(begin.Add(time.Hour), far.Add(24*time.Hour)); len(got) != 0 {
 			t.Errorf("of later: %v", got)
 		}
-		text, day := h.rendered(t, "kayak"), begin.UTC().Format("[2 Jan 2006]")
+		text, day := renderedOf(t, h, "kayak"), begin.UTC().Format("[2 Jan 2006]")
 		if later := end.UTC().Format("[2 Jan 2006]"); strings.Contains(text, later) {
 			day = later // midnight passed meanwhile
 		}
@@ -193,13 +193,13 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 	week := memoryv1.SummaryKind_SUMMARY_KIND_WEEK
 	begin := func(t *testing.T) *harness {
 		h := start(t)
-		h.setTimezone(t, "America/Los_Angeles")
+		setTimezone(t, h, "America/Los_Angeles")
 		sunday := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, "America/Los_Angeles")) // Monday in Seoul
 		h.record(t, "old", saidAt(user("castle", "On Saturday we visited the castle of Prague with my sister Grace."), sunday), saidAt(assistant("ok", "A castle in Prague!"), sunday))
 		h.summarize(t, "old")
 		h.stop()
 		h = startOn(t, h.data, noChange)
-		eventually(t, "the week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W09"}) })
+		eventually(t, "the week", func() bool { return slices.Equal(weeks(t, h), []string{"2026-W09"}) })
 		return h
 	}
 	shown := func(t *testing.T, h *harness) string {
@@ -217,13 +217,13 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 	t.Run("what another timezone moves to the next week is in that one alone", func(t *testing.T) {
 		t.Parallel()
 		h := begin(t)
-		h.setTimezone(t, "Asia/Seoul")
-		if got := h.weeks(t); slices.Contains(got, "2026-W09") {
+		setTimezone(t, h, "Asia/Seoul")
+		if got := weeks(t, h); slices.Contains(got, "2026-W09") {
 			t.Errorf("weeks at once: %v", got)
 		}
 		h.stop()
 		h = startOn(t, h.data, noChange)
-		eventually(t, "the next week", func() bool { return slices.Equal(h.weeks(t), []string{"2026-W10"}) })
+		eventually(t, "the next week", func() bool { return slices.Equal(weeks(t, h), []string{"2026-W10"}) })
 		if n := strings.Count(shown(t, h), "castle"); n != 1 {
 			t.Errorf("shown %d times: %q", n, shown(t, h))
 		}
@@ -253,7 +253,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 }
 
 // weeks are the names of ada's weeks, the latest first.
-func (h *harness) weeks(t *testing.T) []string {
+func weeks(t *testing.T, h *harness) []string {
 	t.Helper()
 	req := &memoryv1.ListSummariesRequest{UserId: "ada", Kind: memoryv1.SummaryKind_SUMMARY_KIND_WEEK}
 	var out []string

@@ -18,8 +18,8 @@ func (h *harness) documents() memoryv1.DocumentServiceClient {
 	return memoryv1.NewDocumentServiceClient(h.conn)
 }
 
-// file puts a document of ada's under notes/… and returns it.
-func (h *harness) file(t *testing.T, key, value string, namespace ...string) *memoryv1.Document {
+// fileOf puts a document of ada's under notes/… and returns it.
+func fileOf(t *testing.T, h *harness, key, value string, namespace ...string) *memoryv1.Document {
 	t.Helper()
 	return must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
 		UserId: "ada", Namespace: append([]string{"notes"}, namespace...), Key: key, ValueJson: value,
@@ -27,7 +27,7 @@ func (h *harness) file(t *testing.T, key, value string, namespace ...string) *me
 }
 
 // foundKeys are the keys of what a search finds, best first.
-func (h *harness) foundKeys(t *testing.T, req *memoryv1.SearchDocumentsRequest) string {
+func foundKeys(t *testing.T, h *harness, req *memoryv1.SearchDocumentsRequest) string {
 	t.Helper()
 	req.UserId = "ada"
 	var keys []string
@@ -42,7 +42,7 @@ func TestDocuments(t *testing.T) {
 	h := start(t)
 	t.Run("a value comes back as its text was, and as an object", func(t *testing.T) {
 		const value = `{"b":1.50,"a":[9007199254740993,null],"ü":"é"}`
-		put := h.file(t, "exact", value)
+		put := fileOf(t, h, "exact", value)
 		if put.GetEtag() == "" || put.GetValue() != nil || put.GetValueJson() != "" || put.GetCreateTime() == nil {
 			t.Errorf("put %v", put)
 		}
@@ -56,13 +56,13 @@ func TestDocuments(t *testing.T) {
 		}
 	})
 	t.Run("documents are found by words and meaning under a prefix, as a filter admits them", func(t *testing.T) {
-		h.file(t, "porridge", `{"note": "Oat porridge with blueberries for breakfast", "rating": 5}`, "food")
-		h.file(t, "soup", `{"note": "Leek soup in the evening", "rating": 3}`, "food")
-		h.file(t, "kayak", `{"note": "The kayak needs a new paddle", "rating": 5}`, "boats")
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "blueberries"}); !strings.HasPrefix(got, "porridge") {
+		fileOf(t, h, "porridge", `{"note": "Oat porridge with blueberries for breakfast", "rating": 5}`, "food")
+		fileOf(t, h, "soup", `{"note": "Leek soup in the evening", "rating": 3}`, "food")
+		fileOf(t, h, "kayak", `{"note": "The kayak needs a new paddle", "rating": 5}`, "boats")
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "blueberries"}); !strings.HasPrefix(got, "porridge") {
 			t.Errorf("found %s", got)
 		}
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "paddles", NamespacePrefix: []string{"notes", "boats"}}); got != "kayak" {
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "paddles", NamespacePrefix: []string{"notes", "boats"}}); got != "kayak" {
 			t.Errorf("found %s", got)
 		}
 		for filter, want := range map[string]string{
@@ -74,11 +74,11 @@ func TestDocuments(t *testing.T) {
 			if err := f.UnmarshalJSON([]byte(filter)); err != nil {
 				t.Fatal(err)
 			}
-			if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Filter: f}); got != want {
+			if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Filter: f}); got != want {
 				t.Errorf("%s found %s, want %s, the latest first", filter, got, want)
 			}
 		}
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{PageSize: 1, Offset: 1}); got != "soup" {
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{PageSize: 1, Offset: 1}); got != "soup" {
 			t.Errorf("the second latest is %s", got)
 		}
 	})
@@ -95,7 +95,7 @@ func TestDocuments(t *testing.T) {
 		search := func(change func(*memoryv1.SearchDocumentsRequest)) string {
 			req := &memoryv1.SearchDocumentsRequest{NamespacePrefix: []string{"mixed"}, Query: "paddle of a kayak"}
 			change(req)
-			return h.foundKeys(t, req)
+			return foundKeys(t, h, req)
 		}
 		if got := search(func(*memoryv1.SearchDocumentsRequest) {}); got != "kayak" {
 			t.Errorf("without them found %s", got)
@@ -112,16 +112,16 @@ func TestDocuments(t *testing.T) {
 		}
 	})
 	t.Run("what is put again, deleted or not to be searched is found as it is now", func(t *testing.T) {
-		h.file(t, "changing", `{"note": "a trumpet"}`)
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "trumpet", PageSize: 1}); got != "changing" {
+		fileOf(t, h, "changing", `{"note": "a trumpet"}`)
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "trumpet", PageSize: 1}); got != "changing" {
 			t.Errorf("found %s", got)
 		}
-		h.file(t, "changing", `{"note": "a violin"}`)
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "violin", PageSize: 1}); got != "changing" {
+		fileOf(t, h, "changing", `{"note": "a violin"}`)
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "violin", PageSize: 1}); got != "changing" {
 			t.Errorf("found %s", got)
 		}
 		must(h.documents().DeleteDocument(h.ctx, &memoryv1.DeleteDocumentRequest{UserId: "ada", Namespace: []string{"notes"}, Key: "changing"}))(t)
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "violin"}); strings.Contains(got, "changing") {
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "violin"}); strings.Contains(got, "changing") {
 			t.Errorf("found %s", got)
 		}
 		must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
@@ -130,10 +130,10 @@ func TestDocuments(t *testing.T) {
 		must(h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
 			UserId: "ada", Namespace: []string{"notes"}, Key: "part", ValueJson: `{"title": "an oboe", "body": "a bassoon"}`, IndexFields: []string{"title"},
 		}}))(t)
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "bassoon", MinScore: .9}); got != "" {
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "bassoon", MinScore: .9}); got != "" {
 			t.Errorf("found %s", got)
 		}
-		if got := h.foundKeys(t, &memoryv1.SearchDocumentsRequest{Query: "oboe", PageSize: 1}); got != "part" {
+		if got := foundKeys(t, h, &memoryv1.SearchDocumentsRequest{Query: "oboe", PageSize: 1}); got != "part" {
 			t.Errorf("found %s", got)
 		}
 	})
@@ -158,8 +158,8 @@ func TestDocuments(t *testing.T) {
 		}
 	})
 	t.Run("a stale etag is refused, and a document that has another stays", func(t *testing.T) {
-		first := h.file(t, "etag", `{"n": 1}`)
-		second := h.file(t, "etag", `{"n": 2}`)
+		first := fileOf(t, h, "etag", `{"n": 1}`)
+		second := fileOf(t, h, "etag", `{"n": 2}`)
 		_, err := h.documents().PutDocument(h.ctx, &memoryv1.PutDocumentRequest{Document: &memoryv1.Document{
 			UserId: "ada", Namespace: []string{"notes"}, Key: "etag", ValueJson: `{"n": 3}`, Etag: first.GetEtag(),
 		}})
@@ -210,7 +210,7 @@ func TestDocuments(t *testing.T) {
 		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
 	})
 	t.Run("documents go with the user to another server, and what was deleted does not come back with a file", func(t *testing.T) {
-		h.file(t, "gone", `{"note": "to be deleted"}`)
+		fileOf(t, h, "gone", `{"note": "to be deleted"}`)
 		file := must(h.export(t, "ada"))(t)
 		before := listAll(t, h, "ada")
 		other := start(t)
@@ -225,7 +225,7 @@ func TestDocuments(t *testing.T) {
 		if r.GetLeftDocuments() != 1 || int(r.GetDocuments()) != len(before)-1 {
 			t.Errorf("imported over: %v", r)
 		}
-		h.file(t, "gone", `{"note": "put since"}`)
+		fileOf(t, h, "gone", `{"note": "put since"}`)
 		must(h.merged(h.ctx, "ada", file, 1<<20, memoryv1.OnConflict_ON_CONFLICT_OVERWRITE))(t)
 		if after := strings.Join(listAll(t, h, "ada"), "\n"); strings.Contains(after, "to be deleted") || !strings.Contains(after, "put since") {
 			t.Errorf("after a file of before came over what was put since:\n%s", after)

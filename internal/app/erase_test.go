@@ -16,7 +16,7 @@ import (
 )
 
 // shown is all that a caller can see of ada: every list, search and context.
-func (h *harness) shown(t *testing.T) string {
+func shown(t *testing.T, h *harness) string {
 	t.Helper()
 	var b strings.Builder
 	for _, session := range must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}))(t).GetSessions() {
@@ -46,14 +46,14 @@ func TestErasureOfMessages(t *testing.T) {
 	t.Run("takes them out of lists, contexts, searches, facts and summaries at once, and leaves the rest", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange).again(t, hanging(t))
-		if !strings.Contains(h.shown(t), hiddenCastle) {
+		if !strings.Contains(shown(t, h), hiddenCastle) {
 			t.Fatal("nothing shows the castle before")
 		}
 		reply := must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "old", MessageIds: []string{"s"}}))(t)
 		if job := reply.GetJob(); job.GetErasure().GetMessages() != 1 || job.GetFromSeq() != 3 || job.GetSessionId() != "old" {
 			t.Errorf("the job is %v", job)
 		}
-		shown := h.shown(t)
+		shown := shown(t, h)
 		if strings.Contains(shown, hiddenCastle) {
 			t.Errorf("still shown:\n%s", shown)
 		}
@@ -277,7 +277,7 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 		h.record(t, "other", user("o", "I play the cello."))
 		req := &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "old", RequestId: "r"}
 		first := must(h.DeleteSession(h.ctx, req))(t).GetJob()
-		shown := h.shown(t)
+		shown := shown(t, h)
 		if strings.Contains(shown, hiddenCastle) || strings.Contains(shown, shownCastle) || !strings.Contains(shown, "cello") {
 			t.Errorf("shown is:\n%s", shown)
 		}
@@ -325,7 +325,7 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 		if again := must(h.users().EraseUser(h.ctx, req))(t).GetJob(); again.GetJobId() != job.GetJobId() || len(h.transcript(t, "old")) != 1 {
 			t.Error("the repeated call erased the new life")
 		}
-		if shown := h.shown(t); strings.Contains(shown, hiddenCastle) || strings.Contains(shown, shownCastle) {
+		if shown := shown(t, h); strings.Contains(shown, hiddenCastle) || strings.Contains(shown, shownCastle) {
 			t.Errorf("the new life shows the old one:\n%s", shown)
 		}
 	})

@@ -21,7 +21,7 @@ func withSummary(t *testing.T) (*harness, string) {
 	return h, h.summarize(t, "s").GetSummary().GetText()
 }
 
-func (h *harness) deleteSummary(t *testing.T, change func(*memoryv1.DeleteSummaryRequest)) *memoryv1.DeleteSummaryResponse {
+func deleteSummary(t *testing.T, h *harness, change func(*memoryv1.DeleteSummaryRequest)) *memoryv1.DeleteSummaryResponse {
 	t.Helper()
 	req := &memoryv1.DeleteSummaryRequest{UserId: "ada", SessionId: "s", Wait: longWait}
 	change(req)
@@ -31,7 +31,7 @@ func (h *harness) deleteSummary(t *testing.T, change func(*memoryv1.DeleteSummar
 func asIs(*memoryv1.DeleteSummaryRequest) {}
 
 // noSummary checks that session s has none, wherever one looks.
-func (h *harness) noSummary(t *testing.T, when string) {
+func noSummary(t *testing.T, h *harness, when string) {
 	t.Helper()
 	_, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
 	refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
@@ -48,15 +48,15 @@ func TestDeleteSummary(t *testing.T) {
 		if text == "" {
 			t.Fatal("there is no summary before")
 		}
-		job := h.deleteSummary(t, asIs).GetJob()
+		job := deleteSummary(t, h, asIs).GetJob()
 		if job.GetState() != memoryv1.JobState_JOB_STATE_APPLIED || job.GetErasure().GetKind() != memoryv1.ErasureKind_ERASURE_KIND_SUMMARY {
 			t.Errorf("the job is %v", job)
 		}
-		h.noSummary(t, "after the delete")
+		noSummary(t, h, "after the delete")
 		if r := h.summarize(t, "s"); !r.GetComplete() || r.GetSummary() != nil {
 			t.Errorf("summarised again: %v", r)
 		}
-		h.noSummary(t, "after asking for what no summary covers")
+		noSummary(t, h, "after asking for what no summary covers")
 		c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT})
 		if strings.Contains(c.String(), text) || c.GetCoverage().GetRawFrom() != 1 {
 			t.Errorf("a context has the summary, or not the messages: %v", c)
@@ -68,7 +68,7 @@ func TestDeleteSummary(t *testing.T) {
 	t.Run("what is said afterwards is summarised, and nothing before it", func(t *testing.T) {
 		t.Parallel()
 		h, _ := withSummary(t)
-		h.deleteSummary(t, asIs)
+		deleteSummary(t, h, asIs)
 		h.record(t, "s", user("later", "Tomorrow I sail to Porto."), assistant("reply", "Have a good journey."))
 		got := h.summarize(t, "s").GetSummary()
 		if !strings.Contains(got.GetText(), "Porto") || strings.Contains(got.GetText(), "Alcazar") || got.GetNodes()[0].GetFromSeq() != 13 {
@@ -78,7 +78,7 @@ func TestDeleteSummary(t *testing.T) {
 	t.Run("it is written again when somebody asks", func(t *testing.T) {
 		t.Parallel()
 		h, text := withSummary(t)
-		h.deleteSummary(t, asIs)
+		deleteSummary(t, h, asIs)
 		must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
 		eventually(t, "the summary is written again", func() bool {
 			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
@@ -88,7 +88,7 @@ func TestDeleteSummary(t *testing.T) {
 	t.Run("it is written anew of what is left when one of its messages is deleted", func(t *testing.T) {
 		t.Parallel()
 		h, _ := withSummary(t)
-		h.deleteSummary(t, asIs)
+		deleteSummary(t, h, asIs)
 		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", MessageIds: []string{"u0"}}))(t)
 		eventually(t, "the rest is summarised", func() bool {
 			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
@@ -100,10 +100,10 @@ func TestDeleteSummary(t *testing.T) {
 		h, _ := withSummary(t)
 		correct := &memoryv1.UpdateSummaryRequest{RequestId: "r", Summary: &memoryv1.Summary{UserId: "ada", SessionId: "s", Text: "Zanzibarca."}}
 		must(h.summaries().UpdateSummary(h.ctx, correct))(t)
-		h.deleteSummary(t, asIs)
-		h.noSummary(t, "after the delete")
+		deleteSummary(t, h, asIs)
+		noSummary(t, h, "after the delete")
 		must(h.summaries().UpdateSummary(h.ctx, correct))(t)
-		h.noSummary(t, "after the correction was sent again")
+		noSummary(t, h, "after the correction was sent again")
 		_, err := h.summaries().RestoreSummary(h.ctx, &memoryv1.RestoreSummaryRequest{UserId: "ada", SessionId: "s", Revision: 1})
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "revision")
 		history := must(h.summaries().ListSummaryRevisions(h.ctx, &memoryv1.ListSummaryRevisionsRequest{UserId: "ada", SessionId: "s"}))(t).GetRevisions()
@@ -129,7 +129,7 @@ func TestDeleteSummary(t *testing.T) {
 		if canaries() == 0 {
 			t.Fatal("the canary is nowhere before")
 		}
-		h.deleteSummary(t, asIs)
+		deleteSummary(t, h, asIs)
 		if n := canaries(); n > 0 {
 			t.Errorf("the canary is found %d times", n)
 		}
@@ -138,24 +138,24 @@ func TestDeleteSummary(t *testing.T) {
 		t.Parallel()
 		h, text := withSummary(t)
 		named := func(r *memoryv1.DeleteSummaryRequest) { r.RequestId = "once" }
-		first := h.deleteSummary(t, named).GetJob()
+		first := deleteSummary(t, h, named).GetJob()
 		must(h.summaries().RebuildSummary(h.ctx, &memoryv1.RebuildSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
 		eventually(t, "the summary is written again", func() bool {
 			r, err := h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"})
 			return err == nil && r.GetSummary().GetText() == text
 		})
-		if again := h.deleteSummary(t, named).GetJob(); again.GetJobId() != first.GetJobId() {
+		if again := deleteSummary(t, h, named).GetJob(); again.GetJobId() != first.GetJobId() {
 			t.Errorf("the repeat began %s after %s", again.GetJobId(), first.GetJobId())
 		}
 		must(h.summaries().GetSummary(h.ctx, &memoryv1.GetSummaryRequest{UserId: "ada", SessionId: "s"}))(t)
-		h.deleteSummary(t, asIs)
+		deleteSummary(t, h, asIs)
 		_, err := h.summaries().DeleteSummary(h.ctx, &memoryv1.DeleteSummaryRequest{UserId: "ada", SessionId: "s"})
 		refused(t, err, codes.NotFound, "SUMMARY_NOT_FOUND", "")
 	})
 	t.Run("only asks what would go with validate_only", func(t *testing.T) {
 		t.Parallel()
 		h, text := withSummary(t)
-		r := h.deleteSummary(t, func(r *memoryv1.DeleteSummaryRequest) { r.ValidateOnly = true })
+		r := deleteSummary(t, h, func(r *memoryv1.DeleteSummaryRequest) { r.ValidateOnly = true })
 		if r.GetExtent().GetSummaries() != 1 || r.GetJob() != nil || h.summarize(t, "s").GetSummary().GetText() != text {
 			t.Errorf("the reply is %v", r)
 		}

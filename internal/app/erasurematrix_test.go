@@ -349,13 +349,13 @@ func (m *matrix) serve(t *testing.T) {
 			c.ElasticsearchURL, c.ElasticsearchPrefix = m.corner.Elasticsearch, m.corner.Name
 		}
 	})
-	h.retries(t)
+	retries(t, h)
 	m.servers = append(m.servers, h)
 }
 
 // retries has calls made again as the client of applications makes them, for longer: hundreds of cells at once are more than stores on a
 // busy machine reply to in time, and a cell is about what a deletion leaves behind, not about whether it is refused at first.
-func (h *harness) retries(t *testing.T) {
+func retries(t *testing.T, h *harness) {
 	t.Helper()
 	c := must(client.New(h.app.Addr(), client.Options{Timeout: 5 * time.Minute, Retry: client.Retry{Attempts: 30}}))(t)
 	if err := h.conn.Close(); err != nil {

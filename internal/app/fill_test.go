@@ -10,7 +10,7 @@ import (
 )
 
 // remember records a conversation of testdata, whose sessions are set apart by empty lines, a day for each.
-func (h *harness) remember(t *testing.T, file string) {
+func remember(t *testing.T, h *harness, file string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/fill/" + file)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
 		t.Run("a memory of seven thousand tokens: "+c.query, func(t *testing.T) {
 			t.Parallel()
 			h := start(t)
-			h.remember(t, c.file)
+			remember(t, h, c.file)
 			h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "new", Query: c.query, Explain: true})
 			r := ask(h, t, c.query, nil)
 			none := int64(0) // asked second, since facts that are learnt meanwhile only add to what is found
@@ -82,7 +82,7 @@ func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
 	}
 	t.Run("the reply says what is fill, and a small budget is never passed", func(t *testing.T) {
 		h := start(t)
-		h.remember(t, "korean.txt")
+		remember(t, h, "korean.txt")
 		kinds := map[memoryv1.Selection]int{}
 		for _, it := range section(ask(h, t, "파스타", nil), recalled).GetItems() {
 			kinds[it.GetSelection()]++

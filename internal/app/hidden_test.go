@@ -264,8 +264,8 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seqs := rapid.SliceOfNDistinct(rapid.Int64Range(1, lastMark), 0, 8, func(n int64) int64 { return n }).Draw(t, "hidden")
 		first := rapid.SampledFrom([]int64{0, 0, 1, 7, 12, 25, lastMark, lastMark + 1}).Draw(t, "start")
-		h.setHidden(t, seqs, true)
-		h.setStart(t, first)
+		setHidden(h, t, seqs, true)
+		setStart(h, t, first)
 		for i, r := range build(t) {
 			for n := int64(1); n <= lastMark; n++ {
 				if (n < first || slices.Contains(seqs, n)) && strings.Contains(r.String(), mark(n)) {
@@ -274,8 +274,8 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 			}
 			checkHidden(t, requests[i], r, func(n int64) bool { return n < first || slices.Contains(seqs, n) })
 		}
-		h.setHidden(t, seqs, false)
-		h.setStart(t, 0)
+		setHidden(h, t, seqs, false)
+		setStart(h, t, 0)
 		for i, r := range build(t) {
 			if !proto.Equal(unnamed(before[i]), unnamed(r)) {
 				t.Fatalf("before\n%v\nafter\n%v", before[i], r)
@@ -284,7 +284,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 	})
 }
 
-func (h *harness) setHidden(t rapid.TB, seqs []int64, hidden bool) {
+func setHidden(h *harness, t rapid.TB, seqs []int64, hidden bool) {
 	for _, n := range seqs {
 		_, err := h.UpdateMessage(context.WithoutCancel(h.ctx), &memoryv1.UpdateMessageRequest{
 			UserId: "ada", SessionId: "s", Message: &memoryv1.Message{Id: fmt.Sprint(n), Hidden: hidden}, UpdateMask: maskOf("hidden"),
@@ -295,7 +295,7 @@ func (h *harness) setHidden(t rapid.TB, seqs []int64, hidden bool) {
 	}
 }
 
-func (h *harness) setStart(t rapid.TB, seq int64) {
+func setStart(h *harness, t rapid.TB, seq int64) {
 	_, err := h.UpdateSession(context.WithoutCancel(h.ctx), &memoryv1.UpdateSessionRequest{
 		Session: &memoryv1.Session{UserId: "ada", SessionId: "s", ContextStartSeq: seq}, UpdateMask: maskOf("context_start_seq"),
 	})

@@ -29,8 +29,8 @@ import (
 func BenchmarkEntrances(b *testing.B) {
 	h := startOn(b, filepath.Join(b.TempDir(), "strata.db"), func(*config.Config) {})
 	h.ctx = b.Context()
-	h.recordWalks(b)
-	ways := h.rawEntrances(b)
+	recordWalks(b, h)
+	ways := rawEntrances(b, h)
 	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // of calls
 	measure := func(method string, request func(way string, round int) proto.Message) (round, show func()) {
 		m := descriptorOf(b, "MemoryService."+method)
@@ -100,7 +100,7 @@ type rawEntrance struct {
 	prepare func(m protoreflect.MethodDescriptor, req proto.Message) (call func() error)
 }
 
-func (h *harness) rawEntrances(b *testing.B) []rawEntrance {
+func rawEntrances(b *testing.B, h *harness) []rawEntrance {
 	b.Helper()
 	base := "http://" + h.conn.Target()
 	const buffer = 32 << 10 // as gRPC's client has it
@@ -166,7 +166,7 @@ func (h *harness) rawEntrances(b *testing.B) []rawEntrance {
 }
 
 // recordWalks records 10 sessions of 200 messages, and waits until no background work is left.
-func (h *harness) recordWalks(b *testing.B) {
+func recordWalks(b *testing.B, h *harness) {
 	b.Helper()
 	const turnsOfSession = 100
 	for s := range 10 {

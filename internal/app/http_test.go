@@ -66,7 +66,7 @@ func (h *harness) entrances() []entrance {
 
 // walked are the entrances by which a test makes every call by everybody. With -short, for the race detector, they are gRPC and REST:
 // behind its entrance a call runs through the same code, and what is entrances' own is tried by all of them in tests that make few calls.
-func (h *harness) walked() []entrance {
+func walked(h *harness) []entrance {
 	if testing.Short() {
 		return h.entrances()[:2]
 	}

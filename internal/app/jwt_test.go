@@ -126,11 +126,11 @@ func TestTokensOfAnIssuerLetIn(t *testing.T) {
 			"a call that names nobody is about them":  {list(by("ada", "user", nil), ""), codes.OK},
 			"a user reads nobody else's":              {list(by("ada", "user", nil), "bob"), codes.NotFound},
 			"an operator reads no memory":             {list(by("ops", "operator", nil), "ada"), codes.PermissionDenied},
-			"another tenant has no such user":         {h.session(by("app", "agent", map[string]any{"org": map[string]any{"id": "b"}})), codes.NotFound},
-			"nor has the server's, by its first key":  {h.session(with(h.app.FirstKey())), codes.NotFound},
-			"and there it is":                         {h.session(by("app", "agent", nil)), codes.OK},
-			"a tenant's admin is none of the server":  {h.tenants(by("root", "admin", nil)), codes.PermissionDenied},
-			"the default tenant's admin is, by claim": {h.tenants(by("root", "admin", map[string]any{"org": map[string]any{"id": "default"}})), codes.OK},
+			"another tenant has no such user":         {session(h, by("app", "agent", map[string]any{"org": map[string]any{"id": "b"}})), codes.NotFound},
+			"nor has the server's, by its first key":  {session(h, with(h.app.FirstKey())), codes.NotFound},
+			"and there it is":                         {session(h, by("app", "agent", nil)), codes.OK},
+			"a tenant's admin is none of the server":  {tenants(h, by("root", "admin", nil)), codes.PermissionDenied},
+			"the default tenant's admin is, by claim": {tenants(h, by("root", "admin", map[string]any{"org": map[string]any{"id": "default"}})), codes.OK},
 		} {
 			if status.Code(row.err) != row.want {
 				t.Errorf("%s: %v", name, row.err)
@@ -195,13 +195,13 @@ func TestTokensOfAnIssuerLetIn(t *testing.T) {
 }
 
 // session asks for ada's, of the tenant of the call's credential.
-func (h *harness) session(ctx context.Context) error {
+func session(h *harness, ctx context.Context) error {
 	_, err := h.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"})
 	return err
 }
 
 // tenants asks for all of the server.
-func (h *harness) tenants(ctx context.Context) error {
+func tenants(h *harness, ctx context.Context) error {
 	_, err := memoryv1.NewTenantServiceClient(h.conn).ListTenants(ctx, &memoryv1.ListTenantsRequest{})
 	return err
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // factTexts are the user's current facts, in the order of the alphabet.
-func (h *harness) factTexts(t *testing.T, user string) (texts []string) {
+func factTexts(t *testing.T, h *harness, user string) (texts []string) {
 	t.Helper()
 	for _, f := range must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: user, PageSize: 100}))(t).GetFacts() {
 		texts = append(texts, f.GetText())
@@ -35,7 +35,7 @@ func (h *harness) factTexts(t *testing.T, user string) (texts []string) {
 	return texts
 }
 
-func (h *harness) sessionIDs(t *testing.T, user string) (ids []string) {
+func sessionIDs(t *testing.T, h *harness, user string) (ids []string) {
 	t.Helper()
 	for _, s := range must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: user, PageSize: 100}))(t).GetSessions() {
 		ids = append(ids, s.GetSessionId())
@@ -56,8 +56,8 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		from, file := filled(t)
 		h := start(t)
 		h.record(t, "s0", user("mine", "I work as a baker."), assistant("mine too", "A fine trade."))
-		eventually(t, "a fact of one's own", func() bool { return len(h.factTexts(t, "ada")) > 0 })
-		own := h.factTexts(t, "ada")
+		eventually(t, "a fact of one's own", func() bool { return len(factTexts(t, h, "ada")) > 0 })
+		own := factTexts(t, h, "ada")
 		got := must(h.merged(h.ctx, "", file, 1000, skip))(t)
 		if got.GetSessions() != 2 || got.GetMessages() != 32 || got.GetLeftSessions() != 1 || got.GetFacts() == 0 {
 			t.Errorf("imported %v", got)
@@ -68,7 +68,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		if n := len(h.transcript(t, "s1")); n != 16 {
 			t.Errorf("the session that came has %d messages", n)
 		}
-		facts := h.factTexts(t, "ada")
+		facts := factTexts(t, h, "ada")
 		if !slices.Contains(facts, own[0]) || !slices.Contains(facts, "Has two cats.") || !slices.Contains(facts, "Name is Ada.") {
 			t.Errorf("facts are %q", facts)
 		}
@@ -90,7 +90,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		if second.GetSessions() != 0 || second.GetFacts() != 0 {
 			t.Errorf("a second import brought %v", second)
 		}
-		if now := h.factTexts(t, "ada"); !slices.Equal(now, facts) {
+		if now := factTexts(t, h, "ada"); !slices.Equal(now, facts) {
 			t.Errorf("facts are %q after a second import, want %q", now, facts)
 		}
 	})
@@ -110,7 +110,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 				t.Error("a session that is not in the file is gone")
 			}
 		}
-		if facts := fmt.Sprint(h.factTexts(t, "ada")); strings.Contains(facts, "Porto") || !strings.Contains(facts, "Name is Ada") {
+		if facts := fmt.Sprint(factTexts(t, h, "ada")); strings.Contains(facts, "Porto") || !strings.Contains(facts, "Name is Ada") {
 			t.Errorf("facts are %s", facts)
 		}
 	})
@@ -125,11 +125,11 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		edited := &memoryv1.Fact{UserId: "ada", FactId: cats.GetFactId(), Text: "Has three dogs."}
 		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: edited, UpdateMask: maskOf("text")}))(t)
 		must(h.merged(h.ctx, "", file, 1000, skip))(t)
-		if facts := h.factTexts(t, "ada"); slices.Contains(facts, "Has two cats.") {
+		if facts := factTexts(t, h, "ada"); slices.Contains(facts, "Has two cats.") {
 			t.Errorf("facts are %q after skip", facts)
 		}
 		must(h.merged(h.ctx, "", file, 1000, overwrite))(t)
-		if facts := h.factTexts(t, "ada"); !slices.Contains(facts, "Has two cats.") || slices.Contains(facts, "Has three dogs.") {
+		if facts := factTexts(t, h, "ada"); !slices.Contains(facts, "Has two cats.") || slices.Contains(facts, "Has three dogs.") {
 			t.Errorf("facts are %q after overwrite", facts)
 		}
 		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: cats.GetFactId()}))(t)
@@ -139,13 +139,13 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	})
 	t.Run("new-ids adds all sessions of the file under new ids, each time", func(t *testing.T) {
 		h, file := filled(t)
-		facts := h.factTexts(t, "ada")
+		facts := factTexts(t, h, "ada")
 		for n := 1; n <= 2; n++ {
 			got := must(h.merged(h.ctx, "", file, 1000, newIDs))(t)
 			if got.GetSessions() != 3 || got.GetLeftSessions() != 0 {
 				t.Errorf("imported %v", got)
 			}
-			ids := h.sessionIDs(t, "ada")
+			ids := sessionIDs(t, h, "ada")
 			if len(ids) != 3*(n+1) || !strings.HasPrefix(ids[1], "s0-") {
 				t.Errorf("sessions are %q", ids)
 			}
@@ -153,7 +153,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 				t.Errorf("the session %s has %d messages", ids[1], len(h.transcript(t, ids[1])))
 			}
 		}
-		if now := h.factTexts(t, "ada"); !slices.Equal(now, facts) {
+		if now := factTexts(t, h, "ada"); !slices.Equal(now, facts) {
 			t.Errorf("facts are %q, want each in its words once: %q", now, facts)
 		}
 	})
@@ -171,13 +171,13 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 			if got.GetLeftSessions() != 3 || got.GetLeftFacts() == 0 {
 				t.Errorf("imported %v", got)
 			}
-			if ids := h.sessionIDs(t, "ada"); slices.Contains(ids, "s2") {
+			if ids := sessionIDs(t, h, "ada"); slices.Contains(ids, "s2") {
 				t.Errorf("sessions are %q", ids)
 			}
 			if strings.Contains(fmt.Sprint(h.transcript(t, "s1")), "house 3") {
 				t.Error("a deleted message is back")
 			}
-			if facts := h.factTexts(t, "ada"); len(facts) > 0 {
+			if facts := factTexts(t, h, "ada"); len(facts) > 0 {
 				t.Errorf("facts are back: %q", facts)
 			}
 			// Past ones may be overwritten: the deletions changed how long some of them held.
@@ -198,7 +198,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 			must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: id}))(t)
 		}
 		must(h.merged(h.ctx, "", file, 1000, skip))(t)
-		if facts := h.factTexts(t, "ada"); !slices.Equal(facts, []string{"Has two cats."}) {
+		if facts := factTexts(t, h, "ada"); !slices.Equal(facts, []string{"Has two cats."}) {
 			t.Errorf("facts are %q, want the one that a person wrote", facts)
 		}
 	})
@@ -222,7 +222,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		} else {
 			t.Error("the import went to another life")
 		}
-		if ids := h.sessionIDs(t, "ada"); !slices.Equal(ids, []string{"another life"}) {
+		if ids := sessionIDs(t, h, "ada"); !slices.Equal(ids, []string{"another life"}) {
 			t.Errorf("sessions are %q", ids)
 		}
 	})
@@ -247,7 +247,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		h.stop()
 		h = startWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return staleAtOnce{s} }}, func(*config.Config) {})
 		eventually(t, "all sessions and facts", func() bool {
-			return len(h.sessionIDs(t, "ada")) == 4 && slices.Contains(h.factTexts(t, "ada"), "Has two cats.")
+			return len(sessionIDs(t, h, "ada")) == 4 && slices.Contains(factTexts(t, h, "ada"), "Has two cats.")
 		})
 	})
 	t.Run("a rule that is none is refused", func(t *testing.T) {

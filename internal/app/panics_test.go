@@ -134,7 +134,7 @@ func onPanicky(t *testing.T, data string, p *panickyTruth) *harness {
 }
 
 // quiet fails when the value of a panic stands in the log.
-func (h *harness) quiet(t *testing.T) {
+func quiet(t *testing.T, h *harness) {
 	t.Helper()
 	if strings.Contains(h.log.String(), panicCanary) {
 		t.Error("the value of a panic stands in the log")
@@ -166,7 +166,7 @@ func TestAPanicBesideTheGoroutineOfACallIsTheCallsError(t *testing.T) {
 	if log := h.log.String(); !strings.Contains(log, "panic of type string") || !strings.Contains(log, "panics_test.go") {
 		t.Errorf("the log does not say what panicked, and where: %s", log)
 	}
-	h.quiet(t)
+	quiet(t, h)
 }
 
 func TestAPanicInBackgroundWorkEndsNeitherTheServerNorTheWork(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAPanicInBackgroundWorkEndsNeitherTheServerNorTheWork(t *testing.T) {
 			if h.sample(t, "strata_panics_total") == 0 {
 				t.Error("no panic was counted")
 			}
-			h.quiet(t)
+			quiet(t, h)
 			h.stop()
 		})
 	}
@@ -218,7 +218,7 @@ func TestAPanicOfARequestOverHTTPEndsThatRequestAlone(t *testing.T) {
 	if log := h.log.String(); !strings.Contains(log, "panic of type string") || !strings.Contains(log, "panics_test.go") {
 		t.Errorf("the log does not say what panicked, and where: %s", log)
 	}
-	h.quiet(t)
+	quiet(t, h)
 }
 
 // panickyAnalyzer is the server's, which panics for messages with the canary while it is broken.
@@ -275,7 +275,7 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 			t.Errorf("the job tells words of the message: %v", job)
 		}
 		eventually(t, "the other message alone found", func() bool { return !found(t, h, "Naxos") && found(t, h, "Vienna") })
-		h.quiet(t)
+		quiet(t, h)
 	})
 	t.Run("is found once it can be, by a retry", func(t *testing.T) {
 		h, broken, job := unindexed(t, filepath.Join(t.TempDir(), "strata.db"))
@@ -439,5 +439,5 @@ func aMessageWithoutItsVector(t *testing.T, h *harness, endpoint *embedder, brok
 	if n := h.sample(t, "strata_panics_total"); n < 3 {
 		t.Errorf("%v panics were counted", n)
 	}
-	h.quiet(t)
+	quiet(t, h)
 }

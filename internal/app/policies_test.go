@@ -28,7 +28,7 @@ func unsummarised(t *testing.T) *harness {
 }
 
 // work records n rounds of a user, a call with a long result, and an answer.
-func (h *harness) rounds(t *testing.T, session string, n int) {
+func rounds(t *testing.T, h *harness, session string, n int) {
 	t.Helper()
 	for i := range n {
 		call := fmt.Sprintf("call-%d", i)
@@ -37,7 +37,7 @@ func (h *harness) rounds(t *testing.T, session string, n int) {
 	}
 }
 
-func (h *harness) contextBy(t *testing.T, p *memoryv1.ContextPolicy, budget int64) *memoryv1.BuildContextResponse {
+func contextBy(t *testing.T, h *harness, p *memoryv1.ContextPolicy, budget int64) *memoryv1.BuildContextResponse {
 	t.Helper()
 	return h.context(t, &memoryv1.BuildContextRequest{
 		SessionId: "s", Render: memoryv1.Render_RENDER_OPENAI,
@@ -49,9 +49,9 @@ func TestContextPolicies(t *testing.T) {
 	t.Parallel()
 	t.Run("old tool results are cleared, the pairs stay, and more of the session fits", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 20)
-		plain := h.contextBy(t, nil, 3000)
-		r := h.contextBy(t, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{Keep: 2}}, 3000)
+		rounds(t, h, "s", 20)
+		plain := contextBy(t, h, nil, 3000)
+		r := contextBy(t, h, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{Keep: 2}}, 3000)
 		if len(r.GetCleared()) != 18 || len(section(r, recent).GetItems()) != 80 || len(section(plain, recent).GetItems()) >= 80 {
 			t.Errorf("%d cleared, %d messages instead of %d", len(r.GetCleared()), len(section(r, recent).GetItems()), len(section(plain, recent).GetItems()))
 		}
@@ -68,9 +68,9 @@ func TestContextPolicies(t *testing.T) {
 	})
 	t.Run("the transcript stays as it was", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 5)
+		rounds(t, h, "s", 5)
 		before := h.transcript(t, "s")
-		h.contextBy(t, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{ClearToolInputs: true}, Trim: &memoryv1.TrimPolicy{Messages: 2}}, 3000)
+		contextBy(t, h, &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{ClearToolInputs: true}, Trim: &memoryv1.TrimPolicy{Messages: 2}}, 3000)
 		for i, m := range h.transcript(t, "s") {
 			if !proto.Equal(m, before[i]) {
 				t.Errorf("message %d was changed: %v", i+1, m)
@@ -79,8 +79,8 @@ func TestContextPolicies(t *testing.T) {
 	})
 	t.Run("what is trimmed is listed, and the beginning stays", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 10)
-		r := h.contextBy(t, &memoryv1.ContextPolicy{Trim: &memoryv1.TrimPolicy{Messages: 4}}, 8000)
+		rounds(t, h, "s", 10)
+		r := contextBy(t, h, &memoryv1.ContextPolicy{Trim: &memoryv1.TrimPolicy{Messages: 4}}, 8000)
 		if got := seqs(section(r, recent)); !slices.Equal(got, []int64{1, 37, 38, 39, 40}) {
 			t.Errorf("messages %d", got)
 		}
@@ -100,7 +100,7 @@ func TestContextPolicies(t *testing.T) {
 			for turn := range slices.Chunk(said, 1000) {
 				h.record(t, "s", turn...)
 			}
-			r := h.contextBy(t, &memoryv1.ContextPolicy{Trim: trim}, 1_000_000)
+			r := contextBy(t, h, &memoryv1.ContextPolicy{Trim: trim}, 1_000_000)
 			got := seqs(section(r, recent))
 			if n := len(got); n < 20 || n > 300 || got[n-1] != 6000 || !slices.Contains(got, 1) || !slices.Contains(got, 301) || !slices.Contains(got, 4001) {
 				t.Errorf("%d messages: %d", n, got)
@@ -118,8 +118,8 @@ func TestContextPolicies(t *testing.T) {
 	}
 	t.Run("the older part becomes a summary, which the context is accounted for by", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 10)
-		r := h.contextBy(t, whole(20, 8), 8000)
+		rounds(t, h, "s", 10)
+		r := contextBy(t, h, whole(20, 8), 8000)
 		got := section(r, memoryv1.SectionKind_SECTION_KIND_SUMMARY).GetItems()
 		if len(got) != 1 || got[0].GetModel() != "builtin:extractive" || r.GetCoverage().GetSummaryThrough() != 32 {
 			t.Fatalf("summary %v, coverage %v", got, r.GetCoverage())
@@ -128,20 +128,20 @@ func TestContextPolicies(t *testing.T) {
 			t.Errorf("messages %d", got)
 		}
 		toldOf(t, r, 40)
-		if again := h.contextBy(t, whole(20, 8), 8000); again.GetRendering() != r.GetRendering() {
+		if again := contextBy(t, h, whole(20, 8), 8000); again.GetRendering() != r.GetRendering() {
 			t.Error("equal calls give other bytes")
 		}
 	})
 	t.Run("pinned and tagged messages stay", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 4)
+		rounds(t, h, "s", 4)
 		pinned, tagged := user("pin", "Never touch production."), assistant("tag", "Her name is Mina.")
 		pinned.Pinned, tagged.Tags = true, []string{"name"}
 		h.record(t, "s", pinned, tagged)
-		h.rounds(t, "s", 6)
+		rounds(t, h, "s", 6)
 		p := whole(20, 8)
 		p.KeepTags, p.Trim = []string{"name"}, &memoryv1.TrimPolicy{Messages: 8}
-		r := h.contextBy(t, p, 8000)
+		r := contextBy(t, h, p, 8000)
 		for _, want := range []string{"Never touch production.", "Her name is Mina."} {
 			if !strings.Contains(r.GetRendering(), want) {
 				t.Errorf("%q is not in\n%s", want, r.GetRendering())
@@ -161,11 +161,11 @@ func TestContextPolicies(t *testing.T) {
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{
 			{Role: memoryv1.Role_ROLE_SYSTEM, Text: "You are careful."}, user("task", "Find out why the export is slow."),
 		}}))(t)
-		h.rounds(t, "s", 1)
+		rounds(t, h, "s", 1)
 		h.record(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: "Never touch shard 7.", Tags: []string{"constraint"}})
-		h.rounds(t, "s", 10)
-		eventually(t, "a summary", func() bool { return h.contextBy(t, nil, 8000).GetCoverage().GetSummaryThrough() > 7 })
-		r := h.contextBy(t, nil, 8000)
+		rounds(t, h, "s", 10)
+		eventually(t, "a summary", func() bool { return contextBy(t, h, nil, 8000).GetCoverage().GetSummaryThrough() > 7 })
+		r := contextBy(t, h, nil, 8000)
 		if got := seqs(section(r, recent)); len(got) < 5 || !slices.Equal(got[:3], []int64{1, 2, 7}) || got[3] != r.GetCoverage().GetSummaryThrough()+1 {
 			t.Errorf("messages %d behind the beginning and what is tagged, coverage %v", got, r.GetCoverage())
 		}
@@ -173,7 +173,7 @@ func TestContextPolicies(t *testing.T) {
 	})
 	t.Run("a call whose result is pending stays with its pair", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 8)
+		rounds(t, h, "s", 8)
 		h.record(t, "s", user("", "Once more."), toolCall("", "last", "look", `{}`))
 		r := h.context(t, &memoryv1.BuildContextRequest{
 			SessionId: "s", Render: memoryv1.Render_RENDER_ANTHROPIC, Pending: []*memoryv1.Message{toolResult("", "last", "found it")},
@@ -188,7 +188,7 @@ func TestContextPolicies(t *testing.T) {
 	})
 	t.Run("the share of the window is told where the model is known", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 2)
+		rounds(t, h, "s", 2)
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Model: "gpt-4o", ToolSchemaTokens: 1000})
 		if u := r.GetUsage(); u.GetWindowTokens() != 128_000 || u.GetWindowShare() != float64(u.GetTokens()+1000)/128_000 {
 			t.Errorf("usage %v", u)
@@ -196,7 +196,7 @@ func TestContextPolicies(t *testing.T) {
 	})
 	t.Run("a fraction needs a known window, and hiding is not for a call", func(t *testing.T) {
 		h := unsummarised(t)
-		h.rounds(t, "s", 2)
+		rounds(t, h, "s", 2)
 		fraction := whole(12, 4)
 		fraction.Compress.Triggers = []*memoryv1.ContextTrigger{{Fraction: .8}}
 		_, err := h.BuildContext(h.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Overrides: &memoryv1.ContextOverrides{Policy: fraction}})

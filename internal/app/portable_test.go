@@ -117,13 +117,13 @@ func startSweeping(t *testing.T) *harness {
 // settled exports the user once background work has nothing left to do, summaries too, which fillPortable does not wait for.
 func (h *harness) settled(t *testing.T, user string) string {
 	t.Helper()
-	eventually(t, "the end of background work", func() bool { return !h.working(t, memory.UserRef{Tenant: "default", UserID: user}) })
+	eventually(t, "the end of background work", func() bool { return !working(t, h, memory.UserRef{Tenant: "default", UserID: user}) })
 	return must(h.export(t, user))(t)
 }
 
 // working reports whether background work has still to look at the user or at one of the sessions, as far as is known now: it puts off
 // what it has looked at only once nothing was left to do.
-func (h *harness) working(t *testing.T, user memory.UserRef) bool {
+func working(t *testing.T, h *harness, user memory.UserRef) bool {
 	t.Helper()
 	now := time.Now()
 	for _, ref := range must(h.store.WaitingSessions(h.ctx, user, 1000))(t) {

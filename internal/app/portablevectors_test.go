@@ -61,11 +61,11 @@ func withSum(file string) string {
 	return lines + file[len(lines):at] + hex.EncodeToString(sum[:]) + file[at+2*len(sum):]
 }
 
-// embedded exports a user with vectors once every fact, and every message but so many, has one, and background work has nothing left to do.
-func (h *harness) embedded(t *testing.T, user string, without int64) (file string) {
+// embeddedOf exports a user with vectors once every fact, and every message but so many, has one, and background work has nothing left to do.
+func embeddedOf(t *testing.T, h *harness, user string, without int64) (file string) {
 	t.Helper()
 	eventually(t, "vectors of all", func() bool {
-		if h.working(t, memory.UserRef{Tenant: "default", UserID: user}) {
+		if working(t, h, memory.UserRef{Tenant: "default", UserID: user}) {
 			return false
 		}
 		file = h.exportVectors(t, user)
@@ -150,7 +150,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 		must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: text}}))(t)
 	}
 	h.record(t, "s0", user("canary", "Zqcanaryxqueme is the word."), assistant("heard", "I see."))
-	h.embedded(t, "ada", 0)
+	embeddedOf(t, h, "ada", 0)
 	must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{
 		UserId: "ada", SessionId: "s0", MessageIds: []string{"canary"}, Wait: durationpb.New(time.Minute),
 	}))(t)
@@ -161,7 +161,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 			}))(t).GetReached()
 		})
 	}
-	file := h.embedded(t, "ada", 1)
+	file := embeddedOf(t, h, "ada", 1)
 	if strings.Contains(file, "Zqcanaryxqueme") {
 		t.Error("the words of a deleted message are in the file")
 	}
@@ -192,7 +192,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 			t.Errorf("differs:\n%s", firstDifference(file, again))
 		}
 		h.record(t, "later", user("new", "A kayak is faster."))
-		h.embedded(t, "ada", 1) // so that whatever lacked a vector has been looked for
+		embeddedOf(t, h, "ada", 1) // so that whatever lacked a vector has been looked for
 		if asked := endpoint.asked(); !slices.Equal(asked, []string{"A kayak is faster."}) {
 			t.Errorf("the endpoint was asked for %q", asked)
 		}
@@ -203,7 +203,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 	t.Run("into a user who is there those of what is added serve, and none of them is embedded again", func(t *testing.T) {
 		must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "olga", Text: "Is afraid of gulls."}}))(t)
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "olga", SessionId: "s1", Messages: []*memoryv1.Message{user("o", "A whale sings.")}}))(t)
-		h.embedded(t, "olga", 0)
+		embeddedOf(t, h, "olga", 0)
 		endpoint.asked()
 		got := must(h.merged(h.ctx, "olga", file, 1000, memoryv1.OnConflict_ON_CONFLICT_SKIP))(t)
 		left := int64(4 + 1) // the messages of the session that is there, and the fact in the words of another
@@ -211,7 +211,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 		if got.GetVectors()+got.GetLeftVectors() != n || got.GetLeftVectors() < left {
 			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
 		}
-		h.embedded(t, "olga", 1)
+		embeddedOf(t, h, "olga", 1)
 		if asked := endpoint.asked(); len(asked) > 0 {
 			t.Errorf("the endpoint was asked for %q", asked)
 		}
@@ -227,7 +227,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 		if got.GetVectors()+got.GetLeftVectors() != n || got.GetLeftVectors() < facts {
 			t.Errorf("%d vectors imported and %d left out of %d", got.GetVectors(), got.GetLeftVectors(), n)
 		}
-		h.embedded(t, "ada", 2)
+		embeddedOf(t, h, "ada", 2)
 		if asked := endpoint.asked(); len(asked) > 0 {
 			t.Errorf("the endpoint was asked for %q", asked)
 		}

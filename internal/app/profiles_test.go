@@ -178,7 +178,7 @@ func TestTheAgentProfileOverAStoredSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, plants := start(t), planted(t)
-			h.recordTurns(t, transcript100(t), pace)
+			recordTurns(t, h, transcript100(t), pace)
 			eventually(t, "facts", func() bool {
 				return len(section(h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"}), memoryv1.SectionKind_SECTION_KIND_SESSION_FACTS).GetItems()) > 0
 			})
@@ -206,7 +206,7 @@ func TestTheAgentProfileOverAStoredSession(t *testing.T) {
 }
 
 // recordTurns records a history turn by turn, and waits for the summaries of what is due every so many turns.
-func (h *harness) recordTurns(t *testing.T, all []*memoryv1.Message, pace int) {
+func recordTurns(t *testing.T, h *harness, all []*memoryv1.Message, pace int) {
 	t.Helper()
 	recorded, turns := 0, 0
 	summarised := func() { // each summary of many may take a while, none of them all of longWait

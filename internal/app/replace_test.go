@@ -13,7 +13,7 @@ import (
 )
 
 // visible is what an agent reads before it replaces the messages.
-func (h *harness) visible(t *testing.T) *memoryv1.ListMessagesResponse {
+func visible(t *testing.T, h *harness) *memoryv1.ListMessagesResponse {
 	t.Helper()
 	return must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", VisibleOnly: true}))(t)
 }
@@ -42,7 +42,7 @@ func TestReplaceMessages(t *testing.T) {
 		if r.GetFirstSeq() != 5 || r.GetLastSeq() != 6 || r.GetJob().GetErasure().GetMessages() != 2 {
 			t.Errorf("recorded %d to %d, erased %d", r.GetFirstSeq(), r.GetLastSeq(), r.GetJob().GetErasure().GetMessages())
 		}
-		list := h.visible(t)
+		list := visible(t, h)
 		if got := listed(list); !slices.Equal(got, []string{"one", "three", "other words", "five"}) || list.GetEtag() != r.GetEtag() {
 			t.Errorf("%v, etag %s, promised %s", got, list.GetEtag(), r.GetEtag())
 		}
@@ -62,12 +62,12 @@ func TestReplaceMessages(t *testing.T) {
 			"shown":    func() { h.hide(t, "s", "1", false) },
 		}
 		for _, what := range []string{"recorded", "popped", "hidden", "shown"} {
-			etag := h.visible(t).GetEtag()
+			etag := visible(t, h).GetEtag()
 			changes[what]()
-			before := listed(h.visible(t))
+			before := listed(visible(t, h))
 			_, err := h.ReplaceMessages(h.ctx, replacing(etag, user("", "new")))
 			refused(t, err, codes.Aborted, "ETAG_MISMATCH", "")
-			if got := listed(h.visible(t)); !slices.Equal(got, before) {
+			if got := listed(visible(t, h)); !slices.Equal(got, before) {
 				t.Errorf("%s: now %v", what, got)
 			}
 		}
@@ -76,7 +76,7 @@ func TestReplaceMessages(t *testing.T) {
 		t.Parallel()
 		h := start(t)
 		h.record(t, "s", user("1", "one"), user("2", "two"))
-		etag := h.visible(t).GetEtag()
+		etag := visible(t, h).GetEtag()
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		won := []string{}
@@ -94,7 +94,7 @@ func TestReplaceMessages(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := listed(h.visible(t)); !slices.Equal(got, won) {
+		if got := listed(visible(t, h)); !slices.Equal(got, won) {
 			t.Errorf("the list is %v, those that got through wrote %v", got, won)
 		}
 	})
@@ -111,7 +111,7 @@ func TestReplaceMessages(t *testing.T) {
 			if again := must(h.ReplaceMessages(h.ctx, req))(t); !again.GetReplayed() || len(again.GetMessageIds()) != 0 {
 				t.Errorf("again %v", again)
 			}
-			if got := listed(h.visible(t)); !slices.Equal(got, []string{text, "later"}) {
+			if got := listed(visible(t, h)); !slices.Equal(got, []string{text, "later"}) {
 				t.Errorf("now %v", got)
 			}
 			req.Messages[0].Text = "another body"
@@ -145,11 +145,11 @@ func TestReplaceMessages(t *testing.T) {
 			}
 		}
 		h.startAt(t, "s", 50)
-		if got := messageIDs(h.visible(t).GetMessages()); len(got) != 8 || got[0] != "55" {
+		if got := messageIDs(visible(t, h).GetMessages()); len(got) != 8 || got[0] != "55" {
 			t.Errorf("from the context start on: %v", got)
 		}
 		must(h.ReplaceMessages(h.ctx, replacing("")))(t)
-		if left := h.transcript(t, "s"); len(h.visible(t).GetMessages()) != 0 || len(left) != 130-8 {
+		if left := h.transcript(t, "s"); len(visible(t, h).GetMessages()) != 0 || len(left) != 130-8 {
 			t.Errorf("%d are left", len(left))
 		}
 	})
@@ -201,7 +201,7 @@ func TestReplaceMessages(t *testing.T) {
 		req := replacing("", user("", "new"))
 		req.AfterSeq = 2
 		must(h.ReplaceMessages(h.ctx, req))(t)
-		if got := listed(h.visible(t)); !slices.Equal(got, []string{"one", "two", "new"}) {
+		if got := listed(visible(t, h)); !slices.Equal(got, []string{"one", "two", "new"}) {
 			t.Errorf("now %v", got)
 		}
 	})
@@ -231,10 +231,10 @@ func TestReplaceMessages(t *testing.T) {
 		_, err = h.ReplaceMessages(h.ctx, req)
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "after_seq")
 		h.record(t, "s", user("1", "one"))
-		before := listed(h.visible(t))
+		before := listed(visible(t, h))
 		_, err = h.ReplaceMessages(h.ctx, replacing("", user("2", "two"), user("", "")))
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "messages[1]")
-		if got := listed(h.visible(t)); !slices.Equal(got, before) {
+		if got := listed(visible(t, h)); !slices.Equal(got, before) {
 			t.Errorf("now %v", got)
 		}
 	})

@@ -18,7 +18,7 @@ const (
 )
 
 // extraction is the applied job of a session of one range.
-func (h *harness) extraction(t *testing.T, session string) string {
+func extraction(t *testing.T, h *harness, session string) string {
 	t.Helper()
 	jobs := must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{
 		UserId: "ada", SessionId: session, Kinds: []memoryv1.JobKind{memoryv1.JobKind_JOB_KIND_EXTRACT},
@@ -30,7 +30,7 @@ func (h *harness) extraction(t *testing.T, session string) string {
 	return jobs[0].GetJobId()
 }
 
-func (h *harness) revert(t *testing.T, job string) *memoryv1.RevertJobResponse {
+func revert(t *testing.T, h *harness, job string) *memoryv1.RevertJobResponse {
 	t.Helper()
 	return must(h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: job}))(t)
 }
@@ -68,12 +68,12 @@ func TestRevertJob(t *testing.T) {
 		if got := sorted(texts(h.listFacts(t, false))); !slices.Equal(got, []string{"Does not like tea", "Lives in Bern", "Owns a kayak"}) {
 			t.Fatalf("the model was to mislead, but known is %q", got)
 		}
-		return h, h.extraction(t, "bad")
+		return h, extraction(t, h, "bad")
 	}
 	t.Run("what the job added is deleted, and what it ended holds again as it was", func(t *testing.T) {
 		h, job := misled(t)
 		before := h.listFacts(t, true)
-		r := h.revert(t, job)
+		r := revert(t, h, job)
 		got := outcomes(r, before)
 		want := map[string]memoryv1.RevertOutcome{
 			"Does not like tea": removed, "Lives in Bern": removed, "Owns a kayak": removed, "Likes tea": restored, "Lives in Rome": restored,
@@ -95,7 +95,7 @@ func TestRevertJob(t *testing.T) {
 		if r.GetJob().GetState() != memoryv1.JobState_JOB_STATE_REVERTED || r.GetJob().GetReason() == "" {
 			t.Errorf("the job is %v", r.GetJob())
 		}
-		if reasons := h.quarantinedReasons(t); !slices.Equal(reasons, []string{"instruction"}) {
+		if reasons := quarantinedReasons(t, h); !slices.Equal(reasons, []string{"instruction"}) {
 			t.Errorf("quarantine has %q", reasons)
 		}
 		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: all[0].GetFactId()}))(t).GetRevisions()
@@ -105,15 +105,15 @@ func TestRevertJob(t *testing.T) {
 	})
 	t.Run("again it changes nothing and answers the same, after a restart too, and nothing comes back", func(t *testing.T) {
 		h, job := misled(t)
-		first := h.revert(t, job)
+		first := revert(t, h, job)
 		known := h.listFacts(t, true)
-		if again := h.revert(t, job); !proto.Equal(first, again) {
+		if again := revert(t, h, job); !proto.Equal(first, again) {
 			t.Errorf("first %v\nagain %v", first, again)
 		}
 		h.stop()
 		h = startOn(t, h.data, noChange)
 		h.catchUp(t, "bad")
-		if again := h.revert(t, job); !proto.Equal(first, again) {
+		if again := revert(t, h, job); !proto.Equal(first, again) {
 			t.Errorf("first %v\nafter a restart %v", first, again)
 		}
 		if now := h.listFacts(t, true); len(now) != len(known) || bare(now)[known[0].GetFactId()] != bare(known)[known[0].GetFactId()] {
@@ -128,7 +128,7 @@ func TestRevertJob(t *testing.T) {
 	t.Run("what was removed is not learnt again in those words", func(t *testing.T) {
 		h := start(t)
 		h.learn(t, "s", "I own a kayak.")
-		if h.revert(t, h.extraction(t, "s")); len(h.listFacts(t, true)) != 0 {
+		if revert(t, h, extraction(t, h, "s")); len(h.listFacts(t, true)) != 0 {
 			t.Fatalf("known %v", h.listFacts(t, true))
 		}
 		h.learn(t, "again", "I own a kayak.")
@@ -144,7 +144,7 @@ func TestRevertJob(t *testing.T) {
 		must(h.facts().UpdateFact(h.ctx, &memoryv1.UpdateFactRequest{Fact: edit, UpdateMask: maskOf("text")}))(t)
 		must(h.facts().RestoreFact(h.ctx, &memoryv1.RestoreFactRequest{UserId: "ada", FactId: rome.GetFactId()}))(t)
 		byPerson := memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON
-		if got := outcomes(h.revert(t, job), before); got["Owns a kayak"] != byPerson || got["Lives in Rome"] != byPerson || got["Likes tea"] != restored {
+		if got := outcomes(revert(t, h, job), before); got["Owns a kayak"] != byPerson || got["Lives in Rome"] != byPerson || got["Likes tea"] != restored {
 			t.Errorf("outcomes %v", got)
 		}
 		if known := sorted(texts(h.listFacts(t, false))); !slices.Equal(known, []string{"Likes tea", "Lives in Rome", "Owns a red kayak"}) {
@@ -157,7 +157,7 @@ func TestRevertJob(t *testing.T) {
 		h.learn(t, "b", "I live in Bern.")
 		h.learn(t, "c", "I live in Oslo.")
 		before := h.listFacts(t, true)
-		got := outcomes(h.revert(t, h.extraction(t, "b")), before)
+		got := outcomes(revert(t, h, extraction(t, h, "b")), before)
 		if got[about(before, "Bern").GetText()] != memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_JOB ||
 			got[about(before, "Rome").GetText()] != memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_REPLACED {
 			t.Errorf("outcomes %v", got)
@@ -170,7 +170,7 @@ func TestRevertJob(t *testing.T) {
 		h := start(t)
 		h.learn(t, "s", "I live in Rome.")
 		h.recordAs(t, "eve")
-		job := h.extraction(t, "s")
+		job := extraction(t, h, "s")
 		_, err := h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "eve", JobId: job})
 		refused(t, err, codes.NotFound, "JOB_NOT_FOUND", "")
 		_, err = h.work().RevertJob(h.ctx, &memoryv1.RevertJobRequest{UserId: "ada", JobId: "nowhere"})

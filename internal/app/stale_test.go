@@ -54,7 +54,7 @@ func TestWhatIsTakenBackIsNotCurrent(t *testing.T) {
 			if got := holding(); !strings.Contains(got, pair.holds) || pair.not != "" && strings.Contains(got, pair.not) {
 				t.Errorf("%q holds, want %q and not %q", got, pair.holds, pair.not)
 			}
-			if reasons := h.quarantinedReasons(t); len(reasons) != 0 {
+			if reasons := quarantinedReasons(t, h); len(reasons) != 0 {
 				t.Errorf("refused as %q", reasons)
 			}
 		})
@@ -78,7 +78,7 @@ func TestARetractedFact(t *testing.T) {
 		revisions := must(h.facts().ListFactRevisions(h.ctx, &memoryv1.ListFactRevisionsRequest{UserId: "ada", FactId: f.GetFactId()}))(t).GetRevisions()
 		last := revisions[0]
 		words := last.GetFact().GetEvidence()
-		if last.GetCause() != memoryv1.FactCause_FACT_CAUSE_RETRACTED || last.GetJobId() != h.extraction(t, "later") || last.GetFact().GetValidTo() == nil ||
+		if last.GetCause() != memoryv1.FactCause_FACT_CAUSE_RETRACTED || last.GetJobId() != extraction(t, h, "later") || last.GetFact().GetValidTo() == nil ||
 			len(words) != 2 || words[0].GetEnds() || !words[1].GetEnds() || words[1].GetSessionId() != "later" || !strings.Contains(denied, words[1].GetQuote()) {
 			t.Errorf("last revision %v", last)
 		}
@@ -96,7 +96,7 @@ func TestARetractedFact(t *testing.T) {
 	})
 	t.Run("it holds again when the job is reverted", func(t *testing.T) {
 		h, f := retracted(t)
-		h.revert(t, h.extraction(t, "later"))
+		revert(t, h, extraction(t, h, "later"))
 		got := h.listFacts(t, false)
 		if len(got) != 1 || got[0].GetFactId() != f.GetFactId() || len(got[0].GetEvidence()) != 1 {
 			t.Errorf("holds %v", got)
@@ -123,7 +123,7 @@ func TestARetractedFact(t *testing.T) {
 		if got := texts(h.listFacts(t, false)); !slices.Equal(got, []string{"Lives in Rome"}) {
 			t.Errorf("holds %q", got)
 		}
-		if reasons := h.quarantinedReasons(t); !slices.Equal(reasons, []string{"no_ending"}) {
+		if reasons := quarantinedReasons(t, h); !slices.Equal(reasons, []string{"no_ending"}) {
 			t.Errorf("refused as %q", reasons)
 		}
 	})

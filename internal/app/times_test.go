@@ -13,7 +13,7 @@ import (
 func TestATimeFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.setTimezone(t, "America/Los_Angeles")
+	setTimezone(t, h, "America/Los_Angeles")
 	zone := location(t, "America/Los_Angeles")
 	at := func(day, hour int) time.Time { return time.Date(2025, 3, day, hour, 0, 0, 0, zone) }
 	h.record(t, "one", saidAt(user("week", "Has this Tuesday lasted a whole week, or did I sleep through the last month?"), at(1, 9)),

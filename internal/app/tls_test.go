@@ -89,15 +89,15 @@ func (a *authority) files(t *testing.T, dir, name string) func(*config.Config) {
 	return func(c *config.Config) { c.TLSCert, c.TLSKey, c.TLSClientCA = certFile, keyFile, ca }
 }
 
-func (h *harness) over(t *testing.T, c *tls.Config) memoryv1.MemoryServiceClient {
+func over(t *testing.T, h *harness, c *tls.Config) memoryv1.MemoryServiceClient {
 	t.Helper()
 	conn := must(grpc.NewClient(h.app.Addr(), grpc.WithTransportCredentials(credentials.NewTLS(c))))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return memoryv1.NewMemoryServiceClient(conn)
 }
 
-// listed asks for sessions over REST.
-func (h *harness) listed(t *testing.T, c *tls.Config, header http.Header) (code int, body string) {
+// listedOf asks for sessions over REST.
+func listedOf(t *testing.T, h *harness, c *tls.Config, header http.Header) (code int, body string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
@@ -113,7 +113,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 	a, dir := newAuthority(t), t.TempDir()
 	h := startOn(t, filepath.Join(dir, "strata.db"), a.files(t, dir, "first"))
 	one := &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("m", "I like rain.")}}
-	must(h.over(t, a.client(t, "")).Record(h.ctx, one))(t)
+	must(over(t, h, a.client(t, "")).Record(h.ctx, one))(t)
 	t.Run("to HTTP/2 and to HTTP/1.1 on the same port", func(t *testing.T) {
 		both, http1 := a.client(t, ""), a.client(t, "")
 		http1.NextProtos = []string{"http/1.1"}
@@ -173,7 +173,7 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 		}
 	})
 	for _, id := range []string{"ada", "bob"} {
-		must(h.over(t, a.client(t, "the agent")).Record(h.ctx, &memoryv1.RecordRequest{
+		must(over(t, h, a.client(t, "the agent")).Record(h.ctx, &memoryv1.RecordRequest{
 			UserId: id, SessionId: "s", Messages: []*memoryv1.Message{user("m", "I like rain.")},
 		}))(t)
 	}
@@ -193,17 +193,17 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 		{"a token that is no good", a.client(t, "the agent"), http.Header{"Authorization": {"Bearer x.y.z"}}, codes.OK, http.StatusUnauthorized},
 	} {
 		t.Run(row.who, func(t *testing.T) {
-			_, err := h.over(t, row.config).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"})
+			_, err := over(t, h, row.config).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"})
 			if status.Code(err) != row.ada {
 				t.Errorf("over gRPC: %v", err)
 			}
-			if code, body := h.listed(t, row.config, row.header); code != row.overWeb {
+			if code, body := listedOf(t, h, row.config, row.header); code != row.overWeb {
 				t.Errorf("over REST: %d: %s", code, body)
 			}
 		})
 	}
 	t.Run("a user's certificate reaches nobody else", func(t *testing.T) {
-		_, err := h.over(t, a.client(t, "ada's app")).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "bob"})
+		_, err := over(t, h, a.client(t, "ada's app")).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "bob"})
 		if status.Code(err) != codes.NotFound {
 			t.Errorf("ada's certificate asks for bob: %v", err)
 		}
@@ -211,7 +211,7 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 	t.Run("one that another authority signed ends the handshake", func(t *testing.T) {
 		c := newAuthority(t).client(t, "the agent")
 		c.RootCAs = a.pool
-		if _, err := h.over(t, c).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}); status.Code(err) != codes.Unavailable {
+		if _, err := over(t, h, c).ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}); status.Code(err) != codes.Unavailable {
 			t.Errorf("it is answered %v", err)
 		}
 	})

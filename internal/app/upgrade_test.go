@@ -37,7 +37,7 @@ func TestADataFileOfAnEarlierVersionKeepsEveryAnswer(t *testing.T) {
 			h.stop()
 			h = startOn(t, path, func(*config.Config) {})
 		}
-		for name, reply := range h.answersOf(t) {
+		for name, reply := range answersOf(t, h) {
 			t.Run(name+", "+when, func(t *testing.T) {
 				var now any
 				if err := json.Unmarshal(must(protojson.MarshalOptions{UseProtoNames: true}.Marshal(reply))(t), &now); err != nil {
@@ -67,7 +67,7 @@ func TestADataFileOfAnEarlierVersionKeepsEveryAnswer(t *testing.T) {
 const ofHidden = "kitchen"
 
 // answersOf asks what the earlier version was asked, by the names of its answers.
-func (h *harness) answersOf(t *testing.T) map[string]proto.Message {
+func answersOf(t *testing.T, h *harness) map[string]proto.Message {
 	t.Helper()
 	all := map[string]proto.Message{}
 	for _, s := range []string{"kitchen", "garden", "moving", "walk"} {

@@ -41,13 +41,13 @@ func TestWhatTheUserWantsIsLearntAndShown(t *testing.T) {
 			t.Parallel()
 			h := start(t)
 			h.learn(t, "monday", tc.said)
-			h.shows(t, tc.query, tc.shown, tc.tag)
+			shows(t, h, tc.query, tc.shown, tc.tag)
 		})
 	}
 }
 
 // shows checks that a context of a new session has what was learnt, within the block of memory.
-func (h *harness) shows(t *testing.T, query, want, tag string) {
+func shows(t *testing.T, h *harness, query, want, tag string) {
 	t.Helper()
 	i := slices.IndexFunc(h.listFacts(t, false), func(f *memoryv1.Fact) bool {
 		return strings.Contains(want, strings.TrimRight(f.GetText(), ".。")) && (tag == "" || slices.Contains(f.GetTags(), tag))
@@ -55,7 +55,7 @@ func (h *harness) shows(t *testing.T, query, want, tag string) {
 	if i < 0 {
 		t.Fatalf("no fact tagged %q says %q: %v", tag, want, h.listFacts(t, false))
 	}
-	shown := h.contextText(t, "friday", query).GetRendering()
+	shown := contextText(t, h, "friday", query).GetRendering()
 	_, memory, fenced := strings.Cut(shown, "<strata-memory")
 	facts, _, _ := strings.Cut(memory, "] user: ") // what follows is recalled, and would have the words anyway
 	if !fenced || !strings.Contains(facts, want) {
@@ -130,10 +130,10 @@ func TestAModelsWishesAndProjectFactsAreLearnt(t *testing.T) {
 		h.record(t, "s", user("", said))
 	}
 	h.catchUp(t, "s")
-	h.shows(t, "dinner?", "Wants answers in German", "wish")
-	h.shows(t, "money float64", "The user wants: Never store money as a float64 in this repo", "project")
-	h.shows(t, "API service", "API is a Go service behind Envoy", "project")
-	if refused := h.quarantinedReasons(t); len(refused) != 2 {
+	shows(t, h, "dinner?", "Wants answers in German", "wish")
+	shows(t, h, "money float64", "The user wants: Never store money as a float64 in this repo", "project")
+	shows(t, h, "API service", "API is a Go service behind Envoy", "project")
+	if refused := quarantinedReasons(t, h); len(refused) != 2 {
 		t.Errorf("%d are in quarantine, want the two that would have a reader act: %v", len(refused), refused)
 	}
 }
