@@ -3,7 +3,6 @@ package app_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,16 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -36,54 +31,6 @@ import (
 type accessDoor interface {
 	// call calls a method, such as MemoryService/Record, with a token, "" for none. It returns the replies, of a stream all.
 	call(ctx context.Context, method, token string, req proto.Message) ([]proto.Message, error)
-}
-
-// grpcDoor is gRPC over a socket.
-type grpcDoor struct{ conn *grpc.ClientConn }
-
-func (d grpcDoor) call(ctx context.Context, method, token string, req proto.Message) (replies []proto.Message, err error) {
-	ctx, cancel := context.WithTimeout(ctx, eventuallyWithin)
-	defer cancel()
-	if token != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
-	}
-	m := methodOf(method)
-	streams := &grpc.StreamDesc{ServerStreams: m.IsStreamingServer(), ClientStreams: m.IsStreamingClient()}
-	stream, err := d.conn.NewStream(ctx, streams, "/memory.v1."+method)
-	if err != nil {
-		return nil, err
-	}
-	if err := stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if err := stream.CloseSend(); err != nil {
-		return nil, err
-	}
-	for {
-		reply := newMessage(m.Output())
-		if err := stream.RecvMsg(reply); errors.Is(err, io.EOF) {
-			return replies, nil
-		} else if err != nil {
-			return nil, err
-		}
-		replies = append(replies, reply)
-	}
-}
-
-func methodOf(method string) protoreflect.MethodDescriptor {
-	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName("memory.v1." + strings.ReplaceAll(method, "/", ".")))
-	if err != nil {
-		panic(err)
-	}
-	return d.(protoreflect.MethodDescriptor)
-}
-
-func newMessage(d protoreflect.MessageDescriptor) proto.Message {
-	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
-	if err != nil {
-		panic(err)
-	}
-	return t.New().Interface()
 }
 
 // walk calls every method of the API once, in an order in which each finds what it is about: JSON with $user for the user's id, $word for a
@@ -504,18 +451,6 @@ func wantAllowed(t *testing.T, method, kind string, allowed bool, role string, a
 func expiredKey(t *testing.T, h *harness, role, user string, now time.Time) string {
 	t.Helper()
 	return h.storeKey(t, store.Key{Role: role, UserID: user, CreateTime: now.Add(-time.Hour), ExpireTime: now.Add(-time.Minute)})
-}
-
-// storeKey stores a key of the default tenant with a new id, and returns its token.
-func (h *harness) storeKey(t *testing.T, k store.Key) string {
-	t.Helper()
-	k.ID, k.Tenant = auth.MintKeyID(), auth.DefaultTenant
-	token, hash := auth.MintToken(k.ID)
-	k.Hash = hash
-	if err := h.store.CreateKey(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	return token
 }
 
 // TestTenantsAreApart walks all methods as one of two tenants that have the same ids of users, sessions, messages and facts.

@@ -1,12 +1,10 @@
 package app_test
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -106,31 +104,12 @@ func record(message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, 4, protowire.BytesType), message)
 }
 
-// rawCodec sends bytes as they are.
-type rawCodec struct{}
-
-func (rawCodec) Marshal(v any) ([]byte, error)   { return *v.(*[]byte), nil }
-func (rawCodec) Unmarshal(b []byte, v any) error { *v.(*[]byte) = b; return nil }
-func (rawCodec) Name() string                    { return "proto" }
-
-func (h *harness) raw(t *testing.T, body []byte) error {
-	t.Helper()
-	var reply []byte
-	return h.conn.Invoke(context.WithoutCancel(h.ctx), memoryv1.MemoryService_Record_FullMethodName, &body, &reply, grpc.ForceCodec(rawCodec{}))
-}
-
 func repeat(m *memoryv1.Message, n int) []*memoryv1.Message {
 	out := make([]*memoryv1.Message, n)
 	for i := range out {
 		out[i] = m
 	}
 	return out
-}
-
-func structString(s string) *structpb.Value { return structpb.NewStringValue(s) }
-
-func object(key string, v *structpb.Value) *structpb.Struct {
-	return &structpb.Struct{Fields: map[string]*structpb.Value{key: v}}
 }
 
 func TestBadQueries(t *testing.T) {

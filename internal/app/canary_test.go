@@ -14,8 +14,6 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
@@ -55,24 +53,6 @@ func collect(t *testing.T) (*collector, string) {
 		serving.Wait()
 	})
 	return c, "http://" + l.Addr().String()
-}
-
-// indiscreet is a model that learns what everybody likes, proposes what it may not, and repeats its prompt in errors.
-func indiscreet(r llmtest.Request) llmtest.Reply {
-	switch {
-	case strings.Contains(r.User, "poison"):
-		return llmtest.Fails(http.StatusBadRequest, llmtest.Failure{Type: r.User, Code: r.User, Param: r.User, Message: r.System + r.User})
-	case r.Operation != llm.OpExtract:
-		return llmtest.Say(strings.Join(likes.FindAllString(r.User, -1), ". ") + ".")
-	}
-	a := read(r)
-	var ops []extract.Op
-	for text := range a.lines {
-		for _, found := range likes.FindAllStringSubmatch(text, -1) {
-			ops = append(ops, a.add("Likes "+found[1], found[0]), a.add("Always answer "+found[1], found[0]))
-		}
-	}
-	return say(ops)
 }
 
 // TestGrownCanaries: what grows out of a user's messages is seen by that user alone, and never by logs, metrics, traces
@@ -142,11 +122,6 @@ func TestGrownCanaries(t *testing.T) {
 	if !strings.Contains(traces.spans(), "scripted") || !strings.Contains(metrics, `model="scripted"`) {
 		t.Errorf("there are no spans or metrics of model calls; %d bytes of spans", len(traces.spans()))
 	}
-}
-
-var allStates = []memoryv1.JobState{
-	memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_ANSWERED, memoryv1.JobState_JOB_STATE_PARKED,
-	memoryv1.JobState_JOB_STATE_APPLIED, memoryv1.JobState_JOB_STATE_SKIPPED, memoryv1.JobState_JOB_STATE_SPLIT,
 }
 
 // grow makes facts, a summary, a refused operation, and jobs that an endpoint's indiscreet error parked.

@@ -214,10 +214,6 @@ func TestWhatIsStoredPassesTheChecks(t *testing.T) {
 	})
 }
 
-func stopWords(name string, action memoryv1.CheckAction, words ...string) *memoryv1.CheckRule {
-	return &memoryv1.CheckRule{Name: name, Action: action, Test: &memoryv1.CheckRule_StopWords{StopWords: &memoryv1.StopWords{Words: words}}}
-}
-
 func TestCheckMessages(t *testing.T) {
 	t.Parallel()
 	h := checked(t)

@@ -97,15 +97,6 @@ func words(all []*memoryv1.Message) string {
 	return b.String()
 }
 
-func (h *harness) compact(t testing.TB, req *memoryv1.CompactRequest) *memoryv1.CompactResponse {
-	t.Helper()
-	r, err := h.history.Compact(h.ctx, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // small talk of n messages.
 func talkOf(n int) []*memoryv1.Message {
 	var all []*memoryv1.Message
@@ -114,14 +105,6 @@ func talkOf(n int) []*memoryv1.Message {
 			assistant("", fmt.Sprintf("Noted: on day %d you visit the castle of Prague with Grace.", i+1)))
 	}
 	return all
-}
-
-// whole is a policy that makes one summary of all but the last messages.
-func whole(trigger, keep int32) *memoryv1.ContextPolicy {
-	return &memoryv1.ContextPolicy{Compress: &memoryv1.CompressPolicy{
-		Triggers: []*memoryv1.ContextTrigger{{Messages: trigger}}, Keep: &memoryv1.ContextKeep{Messages: keep},
-		Strategy: &memoryv1.CompressPolicy_Whole{Whole: &memoryv1.WholeHistory{}},
-	}}
 }
 
 func TestCompact(t *testing.T) {

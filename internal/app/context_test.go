@@ -15,40 +15,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly/providerrules"
-	"github.com/stratamem/strata/internal/config"
 )
-
-func noChange(*config.Config) {}
-
-var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func at(m *memoryv1.Message, days int) *memoryv1.Message {
-	m.CreateTime = timestamppb.New(epoch.AddDate(0, 0, days))
-	return m
-}
-
-func (h *harness) context(t *testing.T, req *memoryv1.BuildContextRequest) *memoryv1.BuildContextResponse {
-	t.Helper()
-	req.UserId = "ada"
-	return must(h.BuildContext(h.ctx, req))(t)
-}
-
-func section(r *memoryv1.BuildContextResponse, kind memoryv1.SectionKind) *memoryv1.Section {
-	for _, s := range r.GetSections() {
-		if s.GetKind() == kind {
-			return s
-		}
-	}
-	return &memoryv1.Section{}
-}
-
-func ids(s *memoryv1.Section) []string {
-	var out []string
-	for _, i := range s.GetItems() {
-		out = append(out, i.GetMessageId())
-	}
-	return out
-}
 
 // foundIn are the items that have something of the query, without what fills.
 func foundIn(s *memoryv1.Section) (items []*memoryv1.ContextItem) {
@@ -58,42 +25,6 @@ func foundIn(s *memoryv1.Section) (items []*memoryv1.ContextItem) {
 		}
 	}
 	return items
-}
-
-const (
-	recalled = memoryv1.SectionKind_SECTION_KIND_RECALLED
-	recent   = memoryv1.SectionKind_SECTION_KIND_RECENT
-)
-
-func trip(t *testing.T) *harness {
-	t.Helper()
-	h := start(t)
-	h.record(t, "spring", at(user("hotel", "My sister Grace is allergic to peanuts, so no peanut dishes please."), 0), at(assistant("ok", "Noted, I will avoid peanuts."), 0))
-	h.record(t, "spring", at(user("train", "We take the night train to Vienna."), 1), at(assistant("nice", "Enjoy the sleeper car!"), 1))
-	h.record(t, "summer", at(user("dinner", "Help me to cook dinner for my sister."), 90))
-	h.extracted(t, "spring")
-	h.extracted(t, "summer")
-	return h
-}
-
-// indexed waits until a context owes nothing to turns that are not indexed: until the next turn it stays as it is.
-func (h *harness) indexed(t *testing.T, req *memoryv1.BuildContextRequest) {
-	t.Helper()
-	eventually(t, "indexing", func() bool {
-		r := h.context(t, req)
-		w := r.GetWatermarks()
-		return w.GetIndexed() == w.GetRecorded() && r.GetRetrieval().GetUnindexed() == 0
-	})
-}
-
-// extracted waits until the facts of a session are learnt.
-func (h *harness) extracted(t *testing.T, session string) {
-	t.Helper()
-	eventually(t, "extraction", func() bool {
-		return must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-			UserId: "ada", SessionId: session, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
-		}))(t).GetReached()
-	})
 }
 
 func TestBuildContext(t *testing.T) {
@@ -394,15 +325,6 @@ func accountedFor(t *testing.T, r *memoryv1.BuildContextResponse, last int64) {
 	if n := int64(len(section(r, recent).GetItems())); n != last-raw+1 {
 		t.Errorf("%d recent messages, raw from %d to %d", n, raw, last)
 	}
-}
-
-func encode(t *testing.T, m proto.Message) string {
-	t.Helper()
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 func abs(x float64) float64 { return max(x, -x) }

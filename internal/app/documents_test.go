@@ -14,10 +14,6 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
 
-func (h *harness) documents() memoryv1.DocumentServiceClient {
-	return memoryv1.NewDocumentServiceClient(h.conn)
-}
-
 // fileOf puts a document of ada's under notes/… and returns it.
 func fileOf(t *testing.T, h *harness, key, value string, namespace ...string) *memoryv1.Document {
 	t.Helper()

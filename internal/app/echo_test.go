@@ -12,7 +12,6 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
 
@@ -218,44 +217,6 @@ func (a *agentRun) isEcho(f *memoryv1.Fact) bool {
 		}
 	}
 	return false
-}
-
-// glad is a model that takes every sentence that it is shown for a lasting fact, and sums up by repeating.
-func glad(r llmtest.Request) llmtest.Reply {
-	if r.Operation != llm.OpExtract {
-		var lines []string
-		for line := range strings.Lines(r.User) {
-			if material, ok := strings.CutPrefix(line, "| "); ok && strings.TrimSpace(material) != "" {
-				lines = append(lines, "- "+strings.TrimSpace(material))
-			}
-		}
-		return llmtest.Say(strings.Join(lines, "\n"))
-	}
-	a := read(r)
-	type op struct {
-		Op           string   `json:"op"`
-		Text         string   `json:"text"`
-		Category     string   `json:"category"`
-		Significance int      `json:"significance"`
-		Confidence   float64  `json:"confidence"`
-		Message      string   `json:"message"`
-		Quote        string   `json:"quote"`
-		Tags         []string `json:"tags"`
-	}
-	ops := []op{}
-	for text, alias := range a.lines {
-		for _, s := range regexp.MustCompile(`[^.\n]+\.`).FindAllString(strings.ReplaceAll(text, `\n`, "\n"), -1) {
-			if s = strings.TrimSpace(s); !strings.Contains(s, "go on with step") && len(ops) < 20 {
-				ops = append(ops, op{"add", s, "other", 5, .9, alias, s, []string{}})
-			}
-		}
-	}
-	slices.SortFunc(ops, func(x, y op) int { return strings.Compare(x.Text, y.Text) })
-	b, err := json.Marshal(map[string]any{"operations": ops})
-	if err != nil {
-		return llmtest.Say(err.Error())
-	}
-	return llmtest.Say(string(b))
 }
 
 func TestEchoes(t *testing.T) {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,18 +10,6 @@ import (
 )
 
 const builtinEmbedder = "builtin:static-256"
-
-func (h *harness) searchFacts(t *testing.T, query string) *memoryv1.SearchFactsResponse {
-	t.Helper()
-	return must(h.facts().SearchFacts(h.ctx, &memoryv1.SearchFactsRequest{UserId: "ada", Query: query}))(t)
-}
-
-// byMeaning reports whether the dense arm found a fact.
-func byMeaning(r *memoryv1.SearchFactsResponse, fact string) bool {
-	return slices.ContainsFunc(r.GetHits(), func(h *memoryv1.FactHit) bool {
-		return h.GetFact().GetText() == fact && slices.ContainsFunc(h.GetScore().GetArms(), func(a *memoryv1.ArmScore) bool { return a.GetArm() == "dense" })
-	})
-}
 
 func TestTheBuiltInEmbedder(t *testing.T) {
 	t.Parallel()

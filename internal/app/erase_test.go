@@ -386,10 +386,3 @@ func messageSeqs(messages []*memoryv1.Message) (all []int64) {
 	}
 	return all
 }
-
-func messageIDs(messages []*memoryv1.Message) (all []string) {
-	for _, m := range messages {
-		all = append(all, m.GetId())
-	}
-	return all
-}

@@ -79,15 +79,6 @@ func TestDeletionMatrix(t *testing.T) {
 	t.Logf("%d cells", cells)
 }
 
-// storeSet is where a server keeps what it is told.
-type storeSet string
-
-const (
-	embedded  storeSet = "SQLite"
-	onMongoDB storeSet = "MongoDB"
-	onThree   storeSet = "MongoDB, Milvus and Elasticsearch"
-)
-
 // The doors by which something deleted might come back.
 type door string
 
@@ -311,11 +302,6 @@ func newMatrix(t *testing.T, set storeSet, by door, cells []deletionCell) *matri
 		m.serve(t)
 	}
 	return m
-}
-
-func newName(t *testing.T) string {
-	t.Helper()
-	return "matrix" + strings.ToLower(strings.NewReplacer("/", "", " ", "").Replace(fmt.Sprint(time.Now().UnixNano())))
 }
 
 // serve starts one more server.

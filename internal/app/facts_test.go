@@ -10,58 +10,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
-
-func (h *harness) facts() memoryv1.FactServiceClient { return memoryv1.NewFactServiceClient(h.conn) }
-
-func (h *harness) work() memoryv1.WorkServiceClient { return memoryv1.NewWorkServiceClient(h.conn) }
-
-// states stores a fact of ada.
-func (h *harness) states(t *testing.T, text, attribute string) *memoryv1.Fact {
-	t.Helper()
-	req := &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: text, Attribute: attribute}}
-	return must(h.facts().CreateFact(h.ctx, req))(t).GetFact()
-}
-
-// learn records what ada says and waits until facts are learnt from it.
-func (h *harness) learn(t *testing.T, session, words string) {
-	t.Helper()
-	h.record(t, session, user("", words), assistant("", "I see."))
-	r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
-		UserId: "ada", SessionId: session, Timeout: longWait, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
-	}))(t)
-	if !r.GetReached() {
-		t.Fatalf("nothing was learnt: %v", r)
-	}
-}
-
-func (h *harness) listFacts(t *testing.T, past bool) []*memoryv1.Fact {
-	t.Helper()
-	return must(h.facts().ListFacts(h.ctx, &memoryv1.ListFactsRequest{UserId: "ada", IncludePast: past}))(t).GetFacts()
-}
-
-func texts(facts []*memoryv1.Fact) []string {
-	var out []string
-	for _, f := range facts {
-		out = append(out, f.GetText())
-	}
-	return out
-}
-
-func about(facts []*memoryv1.Fact, word string) *memoryv1.Fact {
-	for _, f := range facts {
-		if strings.Contains(f.GetText(), word) {
-			return f
-		}
-	}
-	return nil
-}
-
-func maskOf(paths ...string) *fieldmaskpb.FieldMask { return &fieldmaskpb.FieldMask{Paths: paths} }
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
@@ -238,12 +190,6 @@ func TestFacts(t *testing.T) {
 			t.Errorf("found %v", r)
 		}
 	})
-}
-
-// recordAs makes a user known.
-func (h *harness) recordAs(t *testing.T, userID string) {
-	t.Helper()
-	must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: userID, SessionId: "s", Messages: []*memoryv1.Message{user("", "hello")}}))(t)
 }
 
 func TestFactsAndExtraction(t *testing.T) {

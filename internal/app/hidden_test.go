@@ -22,22 +22,6 @@ import (
 
 const hiddenReason = memoryv1.OmitReason_OMIT_REASON_HIDDEN
 
-// hide hides a message of the session, or shows it again.
-func (h *harness) hide(t *testing.T, session, id string, hidden bool) *memoryv1.Message {
-	t.Helper()
-	return must(h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{
-		UserId: "ada", SessionId: session, Message: &memoryv1.Message{Id: id, Hidden: hidden}, UpdateMask: maskOf("hidden"),
-	}))(t).GetMessage()
-}
-
-// startAt has the session's contexts start at the seq.
-func (h *harness) startAt(t *testing.T, session string, seq int64) *memoryv1.Session {
-	t.Helper()
-	return must(h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{
-		Session: &memoryv1.Session{UserId: "ada", SessionId: session, ContextStartSeq: seq}, UpdateMask: maskOf("context_start_seq"),
-	}))(t).GetSession()
-}
-
 func TestHiding(t *testing.T) {
 	t.Parallel()
 	peanuts := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic to peanuts", Render: memoryv1.Render_RENDER_TEXT, AsOf: timestamppb.New(epoch)}
@@ -193,9 +177,6 @@ func TestHiding(t *testing.T) {
 
 // lastMark is how many messages have a mark.
 const lastMark = 40
-
-// mark is a word that only the n-th message holds.
-func mark(n int64) string { return fmt.Sprintf("marker%03dx", n) }
 
 // withoutFacts leaves out what was learnt: it holds whatever is hidden.
 func withoutFacts() *memoryv1.ContextOverrides {

@@ -201,6 +201,3 @@ func recordWalks(b *testing.B, h *harness) {
 		}
 	}
 }
-
-// median of sorted durations.
-func median(sorted []time.Duration) time.Duration { return sorted[len(sorted)/2] }

@@ -19,12 +19,6 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-const (
-	skip      = memoryv1.OnConflict_ON_CONFLICT_SKIP
-	overwrite = memoryv1.OnConflict_ON_CONFLICT_OVERWRITE
-	newIDs    = memoryv1.OnConflict_ON_CONFLICT_NEW_IDS
-)
-
 // factTexts are the user's current facts, in the order of the alphabet.
 func factTexts(t *testing.T, h *harness, user string) (texts []string) {
 	t.Helper()

@@ -577,16 +577,6 @@ func (o *outage) countsForeign(t *testing.T, name backendName) {
 	}
 }
 
-// keepsQuiet: no line has what users said.
-func (l *lines) keepsQuiet(t *testing.T) {
-	t.Helper()
-	for line := range strings.Lines(l.String()) {
-		if strings.Contains(line, "canary") || strings.Contains(line, "waffles") {
-			t.Errorf("the log says %s", line)
-		}
-	}
-}
-
 // TestViewsThatComeLater: a server that starts without its views serves, says what it lacks, and takes them up.
 func TestViewsThatComeLater(t *testing.T) {
 	t.Parallel()

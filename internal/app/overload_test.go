@@ -6,14 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -25,7 +23,6 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/telemetry"
 )
 
 // slowTruth is the real store, in which reading a large page of messages waits, or panics.
@@ -87,34 +84,6 @@ func (o *overload) begin(ctx context.Context) (ended chan error) {
 	go func() { ended <- o.list(ctx) }()
 	<-o.truth.reading
 	return ended
-}
-
-// metric is a metric's value, 0 where it is missing.
-func (h *harness) metric(t *testing.T, name, label string) float64 {
-	t.Helper()
-	r, err := http.Get("http://" + h.metrics + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	for _, s := range must(telemetry.Read(r.Body))(t) {
-		if s.Name == name && (label == "" || s.Labels["cause"] == label || s.Labels["for"] == label) {
-			return s.Value
-		}
-	}
-	return 0
-}
-
-// overloaded checks that a call was refused for the load, and is told when to come again.
-func overloaded(t *testing.T, err error) {
-	t.Helper()
-	refused(t, err, codes.ResourceExhausted, "OVERLOADED", "")
-	for _, d := range status.Convert(err).Details() {
-		if r, ok := d.(*errdetails.RetryInfo); ok && r.GetRetryDelay().AsDuration() > 0 {
-			return
-		}
-	}
-	t.Errorf("no RetryInfo in %v", err)
 }
 
 func TestOverload(t *testing.T) {

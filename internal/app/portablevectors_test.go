@@ -1,17 +1,13 @@
 package app_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,26 +17,11 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
-
-// exportVectors exports a user with vectors.
-func (h *harness) exportVectors(t *testing.T, user string) string {
-	t.Helper()
-	stream := must(h.users().ExportUser(h.ctx, &memoryv1.ExportUserRequest{UserId: user, Vectors: true}))(t)
-	var file bytes.Buffer
-	for {
-		m, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return file.String()
-		}
-		file.Write(must(m, err)(t).GetChunk())
-	}
-}
 
 // trailerOf is the last line of a file.
 func trailerOf(t testing.TB, file string) portable.Trailer {
@@ -73,34 +54,6 @@ func embeddedOf(t *testing.T, h *harness, user string, without int64) (file stri
 		return end.Vectors == end.Facts+end.Messages-without
 	})
 	return file
-}
-
-// embedder is an endpoint that notes which texts it was asked for.
-type embedder struct {
-	*llmtest.Server
-	mu    sync.Mutex
-	texts []string
-}
-
-func newEmbedder(t *testing.T) *embedder {
-	e := &embedder{}
-	e.Server = llmtest.New(llmtest.Options{Dimension: 8, Embed: func(r llmtest.EmbedRequest) llmtest.EmbedReply {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.texts = append(e.texts, r.Texts...)
-		return llmtest.EmbedReply{}
-	}})
-	t.Cleanup(e.Close)
-	return e
-}
-
-// asked returns the texts that were asked for since it was called last.
-func (e *embedder) asked() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	texts := e.texts
-	e.texts = nil
-	return texts
 }
 
 func TestVectorsTravelWithAUser(t *testing.T) {

@@ -210,18 +210,6 @@ func everyPart() *memoryv1.Message {
 	}
 }
 
-func toolCall(id, call, name, arguments string) *memoryv1.Message {
-	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_ASSISTANT, Parts: []*memoryv1.Part{
-		{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: call, Name: name, Arguments: arguments}}},
-	}}
-}
-
-func toolResult(id, call, words string) *memoryv1.Message {
-	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{
-		{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: call, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: words}}}}}}},
-	}}
-}
-
 func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 	empty := func() *memoryv1.Message {
 		return &memoryv1.Message{Id: "aborted", Role: memoryv1.Role_ROLE_ASSISTANT}

@@ -1,71 +1,13 @@
 package app_test
 
 import (
-	"bufio"
-	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/backendtest"
-	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/secret"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
 )
-
-// replicas are servers on one MongoDB. Their model learns where the user lives from every message that says so.
-func replicas(t *testing.T, n int) []*harness {
-	t.Helper()
-	corner := backendtest.Backends{MongoDB: backend.MongoDB(t), Name: "replicas" + strings.ToLower(rand.Text())}
-	t.Cleanup(func() {
-		if err := corner.Drop(); err != nil {
-			t.Errorf("drop the database: %v", err)
-		}
-	})
-	model := llmtest.New(llmtest.Options{Chat: homes})
-	t.Cleanup(model.Close)
-	var all []*harness
-	for range n {
-		all = append(all, startOn(t, filepath.Join(t.TempDir(), "unused.db"), func(c *config.Config) {
-			c.MongoDBURI, c.MongoDBDatabase = secret.New(corner.MongoDB), corner.Name
-			c.ChatBaseURL, c.ExtractionModel, c.SummaryModel = model.URL(), "scripted", "scripted"
-		}))
-	}
-	return all
-}
-
-// homes proposes a fact for each message of a prompt that may be learnt from.
-func homes(r llmtest.Request) llmtest.Reply {
-	if r.Operation != llm.OpExtract {
-		return llmtest.Say("They spoke of towns.")
-	}
-	ops := []map[string]any{}
-	for lines := bufio.NewScanner(strings.NewReader(r.User)); lines.Scan(); {
-		var m struct {
-			Message, Text string
-			Learn         bool
-		}
-		if json.Unmarshal(lines.Bytes(), &m) != nil || !m.Learn {
-			continue
-		}
-		ops = append(ops, map[string]any{
-			"op": "add", "text": strings.Replace(m.Text, "I live", "Lives", 1), "category": "personal_info", "significance": 8,
-			"confidence": 1, "attribute": "home_city", "message": m.Message, "quote": m.Text,
-		})
-	}
-	answer, err := json.Marshal(map[string]any{"operations": ops})
-	if err != nil {
-		return llmtest.Fails(500, llmtest.Failure{})
-	}
-	return llmtest.Say(string(answer))
-}
 
 // town is where ada says she lives on a day.
 func town(day int) string { return fmt.Sprintf("Port %c%c", 'A'+day%13, 'a'+day/13) }

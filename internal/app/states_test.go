@@ -3,7 +3,6 @@ package app_test
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -27,10 +26,6 @@ func patchUser(t *testing.T, h *harness, fields map[string]any) *memoryv1.User {
 	return must(h.users().UpdateUser(h.ctx, req))(t).GetUser()
 }
 
-func textContext(session string) *memoryv1.BuildContextRequest {
-	return &memoryv1.BuildContextRequest{UserId: "ada", SessionId: session, Render: memoryv1.Render_RENDER_TEXT}
-}
-
 // notesIn lists the notes of a context as name, revision and text.
 func notesIn(reply *memoryv1.BuildContextResponse) string {
 	var all []string
@@ -47,11 +42,6 @@ func notesIn(reply *memoryv1.BuildContextResponse) string {
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// withoutIDs is a rendering with the names of its fences alone.
-func withoutIDs(rendering string) string {
-	return regexp.MustCompile(`(</?strata-\w+)-[0-9a-f]{16}>`).ReplaceAllString(rendering, "$1>")
 }
 
 func TestNotes(t *testing.T) {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,25 +15,6 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
-
-func (h *harness) summaries() memoryv1.SummaryServiceClient {
-	return memoryv1.NewSummaryServiceClient(h.conn)
-}
-
-// talk records a conversation of n messages.
-func (h *harness) talk(t *testing.T, session string, n int) {
-	t.Helper()
-	for i := range n / 2 {
-		h.record(t, session,
-			user("", fmt.Sprintf("On day %d we decided to visit the castle of Prague with my sister Grace.", i+1)),
-			assistant("", fmt.Sprintf("Noted: on day %d you visit the castle of Prague with Grace.", i+1)))
-	}
-}
-
-func (h *harness) summarize(t *testing.T, session string) *memoryv1.SummarizeResponse {
-	t.Helper()
-	return must(h.summaries().Summarize(h.ctx, &memoryv1.SummarizeRequest{UserId: "ada", SessionId: session}))(t)
-}
 
 func TestSummaries(t *testing.T) {
 	t.Parallel()

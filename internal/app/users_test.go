@@ -11,8 +11,6 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
 
-func (h *harness) users() memoryv1.UserServiceClient { return memoryv1.NewUserServiceClient(h.conn) }
-
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	t.Run("an unknown user is NOT_FOUND until something is recorded", func(t *testing.T) {

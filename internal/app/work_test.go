@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -20,18 +19,6 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm/llmtest"
 )
-
-func (h *harness) maintenance() memoryv1.MaintenanceServiceClient {
-	return memoryv1.NewMaintenanceServiceClient(h.conn)
-}
-
-// jobs lists ada's jobs of some states.
-func (h *harness) jobs(t *testing.T, states ...memoryv1.JobState) []*memoryv1.Job {
-	t.Helper()
-	return must(h.work().ListJobs(h.ctx, &memoryv1.ListJobsRequest{UserId: "ada", States: states}))(t).GetJobs()
-}
-
-const applied = memoryv1.JobState_JOB_STATE_APPLIED
 
 func TestWork(t *testing.T) {
 	t.Parallel()
@@ -180,22 +167,6 @@ func TestWork(t *testing.T) {
 			t.Run(name, func(t *testing.T) { refused(t, row.call(), codes.InvalidArgument, "FIELD_INVALID", row.field) })
 		}
 	})
-}
-
-// scripted serves with a chat model that extracts what the script says.
-func scripted(t *testing.T, script func(llmtest.Request) llmtest.Reply) *harness {
-	t.Helper()
-	model := llmtest.New(llmtest.Options{Chat: script})
-	t.Cleanup(model.Close)
-	return startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
-		c.ChatBaseURL, c.ExtractionModel = model.URL(), "scripted"
-	})
-}
-
-// livesIn is the answer of a model that learnt where the user lives.
-func livesIn(city, quote string) llmtest.Reply {
-	return llmtest.Say(fmt.Sprintf(`{"operations":[{"op":"add","text":"Lives in %s","category":"personal_info","significance":8,`+
-		`"confidence":0.9,"subject":"","attribute":"home_city","tags":[],"message":"m1","quote":%q,"supersedes":"","valid_from":""}]}`, city, quote))
 }
 
 func TestAProfileSetsTheLanguageOfFacts(t *testing.T) {
