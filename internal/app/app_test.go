@@ -120,7 +120,7 @@ func assistant(id, words string) *memoryv1.Message {
 	return &memoryv1.Message{Id: id, Role: memoryv1.Role_ROLE_ASSISTANT, Text: words}
 }
 
-func (h *harness) record(t *testing.T, session string, messages ...*memoryv1.Message) *memoryv1.RecordResponse {
+func (h *harness) recordTurn(t *testing.T, session string, messages ...*memoryv1.Message) *memoryv1.RecordResponse {
 	t.Helper()
 	return must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: session, Messages: messages}))(t)
 }

@@ -533,7 +533,7 @@ func TestAuditRetention(t *testing.T) {
 func TestAuditOfReplicas(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
-	all[0].record(t, "s", user("m1", "hello"))
+	all[0].recordTurn(t, "s", user("m1", "hello"))
 	must(memoryv1.NewUserServiceClient(all[1].conn).EraseUser(t.Context(), &memoryv1.EraseUserRequest{UserId: "ada"}))(t)
 	for _, h := range all {
 		reply := must(memoryv1.NewAuditServiceClient(h.conn).ListAuditEntries(t.Context(), &memoryv1.ListAuditEntriesRequest{UserId: "ada", Call: "EraseUser"}))(t)

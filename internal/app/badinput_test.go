@@ -116,9 +116,9 @@ func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	for range 3 {
-		h.record(t, "s", user("", "hello world"), user("", "hello again"))
+		h.recordTurn(t, "s", user("", "hello world"), user("", "hello again"))
 	}
-	h.record(t, "s2", user("", "hello"))
+	h.recordTurn(t, "s2", user("", "hello"))
 	context := func(change func(*memoryv1.BuildContextRequest)) error {
 		req := &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Overrides: &memoryv1.ContextOverrides{}}
 		change(req)

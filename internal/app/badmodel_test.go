@@ -239,7 +239,7 @@ func survive(t *testing.T, d badDay) {
 	if d.said == "" {
 		d.said = confided
 	}
-	h.record(t, "bad", user("", d.said), assistant("", "I see."))
+	h.recordTurn(t, "bad", user("", d.said), assistant("", "I see."))
 	if r := contextText(t, h, "bad", "allergic peanuts"); len(r.GetDegraded()) != 0 ||
 		!strings.Contains(r.GetRendering(), "peanuts") || !strings.Contains(r.GetRendering(), confided) {
 		t.Errorf("a context of a bad day: degraded %v\n%s", r.GetDegraded(), r.GetRendering())
@@ -318,7 +318,7 @@ func TestAStormOfErrors(t *testing.T) {
 	m.turn(always(llmtest.Fails(http.StatusInternalServerError, llmtest.Failure{})))
 	const sessions = 12
 	for i := range sessions {
-		h.record(t, fmt.Sprintf("s%d", i), user("", fmt.Sprintf("I like fruit%d.", i)), assistant("", "I see."))
+		h.recordTurn(t, fmt.Sprintf("s%d", i), user("", fmt.Sprintf("I like fruit%d.", i)), assistant("", "I see."))
 	}
 	const failed, spared = `strata_model_calls_total{model="scripted",operation="extract",outcome="transient"}`, `strata_model_calls_total{model="scripted",operation="extract",outcome="circuit_open"}`
 	eventually(t, "five failures", func() bool { return h.sample(t, failed) >= 5 })
@@ -473,7 +473,7 @@ func TestBadEmbedders(t *testing.T) {
 			}
 			eventually(t, "a vector of the first fact", func() bool { return byMeaning("peanuts", "Is allergic to peanuts") })
 			day.turn(row.bad)
-			h.record(t, "s", user("", "Hello."), assistant("", "Hello."))
+			h.recordTurn(t, "s", user("", "Hello."), assistant("", "Hello."))
 			h.states(t, "Plays the violin", "")
 			r := contextText(t, h, "s", "peanuts, violin?")
 			if len(r.GetDegraded()) != 1 || r.GetDegraded()[0].GetTier() != "embedding" || !strings.Contains(r.GetDegraded()[0].GetReason(), row.says) {

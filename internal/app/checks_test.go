@@ -75,7 +75,7 @@ func TestRecordChecks(t *testing.T) {
 	long := strings.Repeat("blah ", 100)
 	t.Run("the replacement is what is stored, and the reply says what was done", func(t *testing.T) {
 		h := checked(t)
-		reply := h.record(t, "s", user("u1", "What is my password?"), assistant("a1", "Your password is 1234."), assistant("a2", "darn"), assistant("a3", "<b>bold</b> words"))
+		reply := h.recordTurn(t, "s", user("u1", "What is my password?"), assistant("a1", "Your password is 1234."), assistant("a2", "darn"), assistant("a3", "<b>bold</b> words"))
 		if got := findings(reply.GetFindings()); got != "a1 1 c-password REPLACE, a2 2 b-curses REMOVE removed, a3 3 a-tags STRIP" {
 			t.Errorf("findings %s", got)
 		}
@@ -93,7 +93,7 @@ func TestRecordChecks(t *testing.T) {
 		h := checked(t)
 		m := assistant("a1", "Your password is xyzzy.")
 		m.Original = &memoryv1.Original{Format: "f", Data: []byte("xyzzy")}
-		h.record(t, "s", user("u1", "hello"), m)
+		h.recordTurn(t, "s", user("u1", "hello"), m)
 		if got := h.transcript(t, "s")[1].GetOriginal(); got != nil {
 			t.Errorf("the original is %v", got)
 		}
@@ -145,8 +145,8 @@ func TestRecordChecks(t *testing.T) {
 	t.Run("a history that is sent again is known, changed and removed messages included", func(t *testing.T) {
 		h := checked(t)
 		history := []*memoryv1.Message{user("u1", "hello"), assistant("a1", "the password"), assistant("a2", "darn")}
-		h.record(t, "s", history...)
-		again := h.record(t, "s", append(history, user("u2", "and now?"))...)
+		h.recordTurn(t, "s", history...)
+		again := h.recordTurn(t, "s", append(history, user("u2", "and now?"))...)
 		if got := fmt.Sprint(again.GetDeduplicatedIds()); got != "[u1 a1]" {
 			t.Errorf("deduplicated %s", got)
 		}
@@ -161,14 +161,14 @@ func TestRecordChecks(t *testing.T) {
 		h := checked(t)
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: "free", Messages: []*memoryv1.Message{assistant("a1", long)}}))(t)
 		must(h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: "ada", SessionId: "s", Profile: "default"}}))(t)
-		if reply := h.record(t, "s", assistant("a1", long), user("u1", "hello")); len(reply.GetDeduplicatedIds()) != 1 || len(reply.GetFindings()) > 0 {
+		if reply := h.recordTurn(t, "s", assistant("a1", long), user("u1", "hello")); len(reply.GetDeduplicatedIds()) != 1 || len(reply.GetFindings()) > 0 {
 			t.Errorf("reply %v", reply)
 		}
 	})
 	t.Run("the checks are those of the session's profile", func(t *testing.T) {
 		h := checked(t)
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: "free", Messages: []*memoryv1.Message{user("u1", "hello")}}))(t)
-		if reply := h.record(t, "s", assistant("a1", "darn")); len(reply.GetFindings()) > 0 || len(h.transcript(t, "s")) != 2 {
+		if reply := h.recordTurn(t, "s", assistant("a1", "darn")); len(reply.GetFindings()) > 0 || len(h.transcript(t, "s")) != 2 {
 			t.Errorf("reply %v", reply)
 		}
 	})
@@ -179,7 +179,7 @@ func TestRecordChecks(t *testing.T) {
 			{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: "c", Name: "f", Arguments: "{}"}}},
 		}}
 		answer := &memoryv1.Message{Id: "t1", Role: memoryv1.Role_ROLE_TOOL, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_ToolResult{ToolResult: &memoryv1.ToolResult{CallId: "c"}}}}}
-		reply := h.record(t, "s", call, answer)
+		reply := h.recordTurn(t, "s", call, answer)
 		if got := findings(reply.GetFindings()); got != "a1 0 b-curses REMOVE" {
 			t.Errorf("findings %s", got)
 		}

@@ -100,7 +100,7 @@ func withParkedJobs(t *testing.T) *harness {
 		return livesIn("Rome", "I live in Rome")
 	})
 	for session, words := range map[string]string{"rome": "I live in Rome.", "oslo": "I live in Oslo."} {
-		h.record(t, session, user("", words), assistant("", "I see."))
+		h.recordTurn(t, session, user("", words), assistant("", "I see."))
 		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: session, Timeout: longWait}))(t)
 	}
 	return h

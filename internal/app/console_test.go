@@ -340,7 +340,7 @@ func TestParkedJobsInTheConsole(t *testing.T) {
 			}
 			return livesIn("Rome", "I live in Rome")
 		})
-		h.record(t, "s", user("", "I live in Rome."), assistant("", "I see."))
+		h.recordTurn(t, "s", user("", "I live in Rome."), assistant("", "I see."))
 		must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		v = visit(t, h)
 		return h, v, v.get(t, "/jobs", "user", "ada").has(t, http.StatusOK, "401", "Retry", "Skip")

@@ -80,14 +80,14 @@ func TestBuildContext(t *testing.T) {
 		if later.GetEtag() != a.GetEtag() {
 			t.Error("the etag depends on as_of")
 		}
-		h.record(t, "summer", user("", "one more"))
+		h.recordTurn(t, "summer", user("", "one more"))
 		if h.context(t, req).GetEtag() == a.GetEtag() {
 			t.Error("the etag does not change with the session")
 		}
 	})
 	t.Run("is accepted by each provider's rules, in every memory role", func(t *testing.T) {
 		h := trip(t)
-		h.record(t, "summer", toolCall("", "c1", "search", `{"q":"soup"}`), toolResult("", "c1", "12 soups"), assistant("", "Twelve soups."))
+		h.recordTurn(t, "summer", toolCall("", "c1", "search", `{"q":"soup"}`), toolResult("", "c1", "12 soups"), assistant("", "Twelve soups."))
 		for _, role := range []memoryv1.MemoryRole{1, 2, 3} {
 			req := &memoryv1.BuildContextRequest{SessionId: "summer", Query: "allergic peanuts", Instructions: "Be kind.", Overrides: &memoryv1.ContextOverrides{MemoryRole: role}, Pending: []*memoryv1.Message{user("", "and dessert?")}}
 			req.Render = memoryv1.Render_RENDER_OPENAI
@@ -116,7 +116,7 @@ func TestBuildContext(t *testing.T) {
 	t.Run("never goes over its budget and says what it left out", func(t *testing.T) {
 		h := start(t)
 		for i := range 60 {
-			h.record(t, "s", at(user(fmt.Sprintf("u%d", i), fmt.Sprintf("This is message number %d about the garden and its %d roses.", i, i)), i))
+			h.recordTurn(t, "s", at(user(fmt.Sprintf("u%d", i), fmt.Sprintf("This is message number %d about the garden and its %d roses.", i, i)), i))
 		}
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "roses", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(600)}})
 		if r.GetUsage().GetTokens() > 600 || r.GetUsage().GetTokens() < 500 {
@@ -129,7 +129,7 @@ func TestBuildContext(t *testing.T) {
 	})
 	t.Run("never renders a result without its call", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hi"), toolResult("b", "lost", "forty-two"), toolCall("c", "c1", "f", "{}"), toolResult("d", "c1", "seven"), user("e", "thanks"))
+		h.recordTurn(t, "s", user("a", "hi"), toolResult("b", "lost", "forty-two"), toolCall("c", "c1", "f", "{}"), toolResult("d", "c1", "seven"), user("e", "thanks"))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "forty-two seven", Render: memoryv1.Render_RENDER_TEXT})
 		if strings.Contains(r.GetRendering(), "forty-two") || !strings.Contains(r.GetRendering(), "seven") {
 			t.Errorf("rendering\n%s", r.GetRendering())
@@ -209,11 +209,11 @@ func TestBuildContext(t *testing.T) {
 	t.Run("fills its budget although a reply in the tail is too long for it", func(t *testing.T) {
 		h := start(t)
 		for i := range 40 {
-			h.record(t, "old", at(user("", fmt.Sprintf("The garden has %d roses and %s", i, strings.Repeat("some more flowers ", 10))), 0))
+			h.recordTurn(t, "old", at(user("", fmt.Sprintf("The garden has %d roses and %s", i, strings.Repeat("some more flowers ", 10))), 0))
 		}
-		h.record(t, "now", assistant("", strings.Repeat("word ", 4000)))
+		h.recordTurn(t, "now", assistant("", strings.Repeat("word ", 4000)))
 		for i := range 10 {
-			h.record(t, "now", user("", fmt.Sprintf("short %d", i)))
+			h.recordTurn(t, "now", user("", fmt.Sprintf("short %d", i)))
 		}
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "now", Query: "garden roses flowers", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(1500)}})
 		if got := r.GetUsage().GetTokens(); got < 1400 || got > 1500 {
@@ -222,8 +222,8 @@ func TestBuildContext(t *testing.T) {
 	})
 	t.Run("recalls a passage of a recent message that does not fit whole", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", assistant("long", strings.Repeat("filler words stand here. ", 900)+"\n\nThe name of the fountain is heron."))
-		h.record(t, "s", user("q", "hm"))
+		h.recordTurn(t, "s", assistant("long", strings.Repeat("filler words stand here. ", 900)+"\n\nThe name of the fountain is heron."))
+		h.recordTurn(t, "s", user("q", "hm"))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "fountain heron", Overrides: &memoryv1.ContextOverrides{BudgetTokens: proto.Int64(600)}, Render: memoryv1.Render_RENDER_TEXT})
 		if !strings.Contains(r.GetRendering(), "fountain is heron") {
 			t.Errorf("rendering\n%s", r.GetRendering())
@@ -231,9 +231,9 @@ func TestBuildContext(t *testing.T) {
 	})
 	t.Run("finds the user's last words far behind the tail, and with recent messages off", func(t *testing.T) {
 		h := trip(t)
-		h.record(t, "agent", user("", "When is the night train?"))
+		h.recordTurn(t, "agent", user("", "When is the night train?"))
 		for range 30 {
-			h.record(t, "agent", assistant("", strings.Repeat("thinking about it ", 60)))
+			h.recordTurn(t, "agent", assistant("", strings.Repeat("thinking about it ", 60)))
 		}
 		for name, o := range map[string]*memoryv1.ContextOverrides{
 			// A summary takes room, and how much depends on when it was written.
@@ -248,7 +248,7 @@ func TestBuildContext(t *testing.T) {
 	})
 	t.Run("keeps a pending result whose call is recorded, with recent messages off", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("", "go"), toolCall("", "c1", "f", "{}"))
+		h.recordTurn(t, "s", user("", "go"), toolCall("", "c1", "f", "{}"))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Pending: []*memoryv1.Message{toolResult("", "c1", "forty-two")}, Overrides: &memoryv1.ContextOverrides{Sections: []*memoryv1.SectionSwitch{{Section: recent}}}, Render: memoryv1.Render_RENDER_OPENAI})
 		if err := providerrules.OpenAI([]byte(r.GetRendering())); err != nil || !strings.Contains(r.GetRendering(), "forty-two") {
 			t.Errorf("%v\n%s", err, r.GetRendering())
@@ -263,7 +263,7 @@ func TestBuildContext(t *testing.T) {
 		metadata := must(structpb.NewStruct(map[string]any{"n": numbers}))(t)
 		opaque := &memoryv1.Part{Kind: &memoryv1.Part_Opaque{Opaque: &memoryv1.Opaque{Type: "x", Json: strings.Repeat("y", 600_000)}}}
 		for range 12 {
-			h.record(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Metadata: metadata, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "hello"}}}, opaque}})
+			h.recordTurn(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Metadata: metadata, Parts: []*memoryv1.Part{{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "hello"}}}, opaque}})
 		}
 		h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Query: "hello"})
 		must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "hello"}))(t)
@@ -285,8 +285,8 @@ func TestBuildContext(t *testing.T) {
 		for i := range 100_000 {
 			fmt.Fprintf(&page, "w%d ", i)
 		}
-		h.record(t, "s", user("", page.String()))
-		h.record(t, "s", user("", page.String()+"again"))
+		h.recordTurn(t, "s", user("", page.String()))
+		h.recordTurn(t, "s", user("", page.String()+"again"))
 		ctx, cancel := context.WithTimeout(h.ctx, eventuallyWithin)
 		defer cancel()
 		must(h.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s"}))(t)
@@ -385,9 +385,9 @@ func TestSessions(t *testing.T) {
 	t.Run("are listed the latest first, page by page", func(t *testing.T) {
 		h := start(t)
 		for i := range 5 {
-			h.record(t, fmt.Sprintf("s%d", i), user("", "hello"))
+			h.recordTurn(t, fmt.Sprintf("s%d", i), user("", "hello"))
 		}
-		h.record(t, "s1", user("", "again"))
+		h.recordTurn(t, "s1", user("", "again"))
 		var got []string
 		for token := ""; ; {
 			r := must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada", PageSize: 2, PageToken: token}))(t)
@@ -404,11 +404,11 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("an imported session stands where it was held, not where it was imported", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "today", user("", "hello"))
+		h.recordTurn(t, "today", user("", "hello"))
 		said := time.Date(2024, 3, 8, 9, 0, 0, 0, time.UTC)
 		old := user("", "we leave for Lisbon")
 		old.CreateTime = timestamppb.New(said)
-		h.record(t, "imported", old)
+		h.recordTurn(t, "imported", old)
 		r := must(h.ListSessions(h.ctx, &memoryv1.ListSessionsRequest{UserId: "ada"}))(t).GetSessions()
 		if len(r) != 2 || r[1].GetSessionId() != "imported" || !r[1].GetLastMessageTime().AsTime().Equal(said) {
 			t.Errorf("sessions %v", r)
@@ -416,7 +416,7 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("change by mask and etag", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("", "hello"))
+		h.recordTurn(t, "s", user("", "hello"))
 		first := must(h.GetSession(h.ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"}))(t).GetSession()
 		update := func(s *memoryv1.Session) error {
 			_, err := h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: s})
@@ -435,7 +435,7 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("keep a message's content when its labels change", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hello"))
+		h.recordTurn(t, "s", user("a", "hello"))
 		m := must(h.UpdateMessage(h.ctx, &memoryv1.UpdateMessageRequest{UserId: "ada", SessionId: "s", Message: &memoryv1.Message{Id: "a", Pinned: true, Tags: []string{"keep"}}}))(t).GetMessage()
 		if !m.GetPinned() || m.GetTags()[0] != "keep" || m.GetParts()[0].GetText().GetText() != "hello" {
 			t.Errorf("message %v", m)

@@ -69,7 +69,7 @@ func TestWhatIsHiddenLeavesEverySummary(t *testing.T) {
 			c.Profiles[config.BuiltinProfile] = p
 		})
 		for _, place := range []string{shownCastle, hiddenCastle, "Kronborg", "Amalienborg"} {
-			h.record(t, "old", at(user(place, "We decided to visit the castle of "+place+" with my sister Grace."), 0), at(assistant("", "A fine castle."), 0))
+			h.recordTurn(t, "old", at(user(place, "We decided to visit the castle of "+place+" with my sister Grace."), 0), at(assistant("", "A fine castle."), 0))
 			h.summarize(t, "old")
 		}
 		get := func() *memoryv1.Summary {
@@ -94,7 +94,7 @@ func TestWhatIsHiddenLeavesEverySummary(t *testing.T) {
 		t.Parallel()
 		h := start(t)
 		for i := range 16 {
-			h.record(t, "s", user(mark(int64(2*i+1)), "We decided to visit the castle "+mark(int64(2*i+1))+"."), assistant("", "A fine castle."))
+			h.recordTurn(t, "s", user(mark(int64(2*i+1)), "We decided to visit the castle "+mark(int64(2*i+1))+"."), assistant("", "A fine castle."))
 			h.summarize(t, "s")
 		}
 		get := func() *memoryv1.Summary {
@@ -186,7 +186,7 @@ func TestCorrections(t *testing.T) {
 		c.Text = words
 		correct(t, h, c)
 		for i := range 5 {
-			h.record(t, "old", at(user("", "We decided to visit the castle "+mark(int64(i+1))+"."), 0), at(assistant("", "A fine castle."), 0))
+			h.recordTurn(t, "old", at(user("", "We decided to visit the castle "+mark(int64(i+1))+"."), 0), at(assistant("", "A fine castle."), 0))
 			h.summarize(t, "old")
 		}
 		merged := func(n *memoryv1.SummaryNode) bool { return n.GetLevel() == 1 }

@@ -74,7 +74,7 @@ func TestDaysAreTheUsers(t *testing.T) {
 			})
 			setTimezone(t, h, tc.zone)
 			when := time.Date(tc.said[0], time.Month(tc.said[1]), tc.said[2], tc.said[3], tc.said[4], 0, 0, location(t, tc.zone))
-			h.record(t, "old", saidAt(user("moved", tc.words), when), saidAt(assistant("ok", "I see."), when))
+			h.recordTurn(t, "old", saidAt(user("moved", tc.words), when), saidAt(assistant("ok", "I see."), when))
 			h.extracted(t, "old")
 			text := renderedOf(t, h, tc.words)
 			wantLine(t, text, tc.day, tc.words) // the message as it was said
@@ -90,7 +90,7 @@ func TestDaysAreTheUsers(t *testing.T) {
 			h := start(t)
 			setTimezone(t, h, zone)
 			when := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, zone))
-			h.record(t, "old", saidAt(user("", "On Saturday we visited the castle of Prague with my sister Grace."), when), saidAt(assistant("", "A castle in Prague!"), when))
+			h.recordTurn(t, "old", saidAt(user("", "On Saturday we visited the castle of Prague with my sister Grace."), when), saidAt(assistant("", "A castle in Prague!"), when))
 			h.summarize(t, "old")
 			h.stop()
 			h = startOn(t, h.data, noChange) // the sweep at the start finds what a later one would
@@ -114,13 +114,13 @@ func TestAClockThatIsAhead(t *testing.T) {
 		t.Run("a fact of the year 9999 is superseded by what is said later in the session by "+promise, func(t *testing.T) {
 			t.Parallel()
 			h := start(t)
-			h.record(t, "s", saidAt(user("far", "I live in Bern."), far), saidAt(assistant("ok", "I see."), far))
+			h.recordTurn(t, "s", saidAt(user("far", "I live in Bern."), far), saidAt(assistant("ok", "I see."), far))
 			h.extracted(t, "s")
 			later := user("now", "I live in Lisbon.")
 			if !next.IsZero() {
 				later = saidAt(later, next)
 			}
-			h.record(t, "s", later, assistant("ok2", "I see."))
+			h.recordTurn(t, "s", later, assistant("ok2", "I see."))
 			h.extracted(t, "s")
 			if got := texts(h.listFacts(t, false)); len(got) != 1 || !strings.Contains(got[0], "Lisbon") {
 				t.Errorf("what holds: %q", got)
@@ -134,7 +134,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 		t.Parallel()
 		h := start(t)
 		begin := time.Now()
-		h.record(t, "old", saidAt(user("far", "The blue kayak leaks."), far), saidAt(assistant("ok", "I see."), far))
+		h.recordTurn(t, "old", saidAt(user("far", "The blue kayak leaks."), far), saidAt(assistant("ok", "I see."), far))
 		end := time.Now()
 		h.extracted(t, "old")
 		search := func(from, to time.Time) []string {
@@ -169,7 +169,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 			} else {
 				m, a = saidAt(m, time.Now().Add(2*time.Minute)), saidAt(a, time.Now().Add(2*time.Minute))
 			}
-			h.record(t, session, m, a)
+			h.recordTurn(t, session, m, a)
 			h.summarize(t, session)
 		}
 		listed := must(h.summaries().ListSummaries(h.ctx, &memoryv1.ListSummariesRequest{UserId: "ada"}))(t).GetSummaries()
@@ -195,7 +195,7 @@ func TestWeeksAreMadeAnew(t *testing.T) {
 		h := start(t)
 		setTimezone(t, h, "America/Los_Angeles")
 		sunday := time.Date(2026, 3, 1, 20, 0, 0, 0, location(t, "America/Los_Angeles")) // Monday in Seoul
-		h.record(t, "old", saidAt(user("castle", "On Saturday we visited the castle of Prague with my sister Grace."), sunday), saidAt(assistant("ok", "A castle in Prague!"), sunday))
+		h.recordTurn(t, "old", saidAt(user("castle", "On Saturday we visited the castle of Prague with my sister Grace."), sunday), saidAt(assistant("ok", "A castle in Prague!"), sunday))
 		h.summarize(t, "old")
 		h.stop()
 		h = startOn(t, h.data, noChange)
@@ -268,7 +268,7 @@ func TestRelativeTimesOfASearchCountFromAsOf(t *testing.T) {
 	h := start(t)
 	for _, day := range []int{3, 10, 17} { // Mondays of March
 		at := time.Date(2025, 3, day, 12, 0, 0, 0, time.UTC)
-		h.record(t, at.Format(time.DateOnly), saidAt(user("dinner", "We had dinner with Tom."), at))
+		h.recordTurn(t, at.Format(time.DateOnly), saidAt(user("dinner", "We had dinner with Tom."), at))
 	}
 	search := func(asOf time.Time) (*memoryv1.SearchMessagesResponse, error) {
 		return h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{

@@ -55,9 +55,9 @@ const (
 func trip(t *testing.T) *harness {
 	t.Helper()
 	h := start(t)
-	h.record(t, "spring", at(user("hotel", "My sister Grace is allergic to peanuts, so no peanut dishes please."), 0), at(assistant("ok", "Noted, I will avoid peanuts."), 0))
-	h.record(t, "spring", at(user("train", "We take the night train to Vienna."), 1), at(assistant("nice", "Enjoy the sleeper car!"), 1))
-	h.record(t, "summer", at(user("dinner", "Help me to cook dinner for my sister."), 90))
+	h.recordTurn(t, "spring", at(user("hotel", "My sister Grace is allergic to peanuts, so no peanut dishes please."), 0), at(assistant("ok", "Noted, I will avoid peanuts."), 0))
+	h.recordTurn(t, "spring", at(user("train", "We take the night train to Vienna."), 1), at(assistant("nice", "Enjoy the sleeper car!"), 1))
+	h.recordTurn(t, "summer", at(user("dinner", "Help me to cook dinner for my sister."), 90))
 	h.extracted(t, "spring")
 	h.extracted(t, "summer")
 	return h
@@ -119,8 +119,8 @@ const (
 func castles(t *testing.T, change func(*config.Config)) *harness {
 	t.Helper()
 	h := startOn(t, t.TempDir()+"/strata.db", change)
-	h.record(t, "old", at(user("k", "We decided to visit the castle of "+shownCastle+" with my sister Grace."), 0), at(assistant("k2", "A fine castle."), 0))
-	h.record(t, "old", at(user("s", "We decided to visit the castle of "+hiddenCastle+" with my brother Hugo."), 0), at(assistant("s2", "A fine castle too."), 0))
+	h.recordTurn(t, "old", at(user("k", "We decided to visit the castle of "+shownCastle+" with my sister Grace."), 0), at(assistant("k2", "A fine castle."), 0))
+	h.recordTurn(t, "old", at(user("s", "We decided to visit the castle of "+hiddenCastle+" with my brother Hugo."), 0), at(assistant("s2", "A fine castle too."), 0))
 	h.summarize(t, "old")
 	h = h.again(t, change) // the sweep at the start finds what a later one would
 	eventually(t, "a month", func() bool { return strings.Contains(h.told(t)["month"], hiddenCastle) })
@@ -226,7 +226,7 @@ func (h *harness) summaries() memoryv1.SummaryServiceClient {
 func (h *harness) talk(t *testing.T, session string, n int) {
 	t.Helper()
 	for i := range n / 2 {
-		h.record(t, session,
+		h.recordTurn(t, session,
 			user("", fmt.Sprintf("On day %d we decided to visit the castle of Prague with my sister Grace.", i+1)),
 			assistant("", fmt.Sprintf("Noted: on day %d you visit the castle of Prague with Grace.", i+1)))
 	}

@@ -31,7 +31,7 @@ func (h *harness) states(t *testing.T, text, attribute string) *memoryv1.Fact {
 // learn records what ada says and waits until facts are learnt from it.
 func (h *harness) learn(t *testing.T, session, words string) {
 	t.Helper()
-	h.record(t, session, user("", words), assistant("", "I see."))
+	h.recordTurn(t, session, user("", words), assistant("", "I see."))
 	r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
 		UserId: "ada", SessionId: session, Timeout: longWait, Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED},
 	}))(t)

@@ -63,7 +63,7 @@ func (h *harness) tellSecrets(t *testing.T, s plantedSecrets) (made, transcript 
 	must(h.Record(h.ctx, &memoryv1.RecordRequest{
 		UserId: "ada", SessionId: "s", RequestId: "r1", Messages: s.turn(t), StatePatch: object("registry", structString(s.patched)),
 	}))(t)
-	h.record(t, "s", user("more", "What is my password again? It begins with a letter."), assistant("then", "I will not say it."))
+	h.recordTurn(t, "s", user("more", "What is my password again? It begins with a letter."), assistant("then", "I will not say it."))
 	transcript = append(transcript, h.summarize(t, "s"))
 	made, transcript = transcript, nil
 	h.catchUp(t, "s")

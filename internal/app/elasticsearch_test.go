@@ -86,9 +86,9 @@ func TestWhatIsErasedIsFoundByNoQueryOfElasticsearch(t *testing.T) {
 	h := startWith(t, t.TempDir()+"/strata.db", app.Options{Sweep: 200 * time.Millisecond, LateWrites: 3 * time.Second}, func(c *config.Config) {
 		c.ElasticsearchURL, c.ElasticsearchPrefix = address, corner.Name
 	})
-	h.record(t, "trip", user("1", "My name is Marguerite and I live in Ouagadougou."), assistant("2", "Ouagadougou is warm in May."))
-	h.record(t, "trip", user("3", "Book the night train to Zanzibar."), assistant("4", "Booked."))
-	h.record(t, "music", user("5", "I prefer the theorbo to the lute."))
+	h.recordTurn(t, "trip", user("1", "My name is Marguerite and I live in Ouagadougou."), assistant("2", "Ouagadougou is warm in May."))
+	h.recordTurn(t, "trip", user("3", "Book the night train to Zanzibar."), assistant("4", "Booked."))
+	h.recordTurn(t, "music", user("5", "I prefer the theorbo to the lute."))
 	transcript := corner.Name + "-transcript"
 	phrase := func(words string) string { return `{"match_phrase":{"text":"` + words + `"}}` }
 	eventually(t, "an operator finds a sentence with who said it", func() bool {

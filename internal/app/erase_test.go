@@ -74,7 +74,7 @@ func TestErasureOfMessages(t *testing.T) {
 	t.Run("takes a call and its result together, so that what is left is a whole conversation", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("u", "What is the weather?"), toolCall("c", "call-1", "weather", "{}"), toolResult("r", "call-1", "sunny"), assistant("a", "Sunny."))
+		h.recordTurn(t, "s", user("u", "What is the weather?"), toolCall("c", "call-1", "weather", "{}"), toolResult("r", "call-1", "sunny"), assistant("a", "Sunny."))
 		extent := must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", Oldest: 2, ValidateOnly: true}))(t).GetExtent()
 		if extent.GetMessages() != 3 || len(h.transcript(t, "s")) != 4 {
 			t.Errorf("would take %v, and %d are left", extent, len(h.transcript(t, "s")))
@@ -96,13 +96,13 @@ func TestErasureOfMessages(t *testing.T) {
 			"before_seq": {&memoryv1.DeleteMessagesRequest{BeforeSeq: 4}, []int64{4}},
 			"all":        {&memoryv1.DeleteMessagesRequest{All: true}, nil},
 		} {
-			h.record(t, name, user("1", "one"), assistant("2", "two"), user("3", "three"), assistant("4", "four"))
+			h.recordTurn(t, name, user("1", "one"), assistant("2", "two"), user("3", "three"), assistant("4", "four"))
 			of.req.UserId, of.req.SessionId = "ada", name
 			must(h.DeleteMessages(h.ctx, of.req))(t)
 			if got := messageSeqs(h.transcript(t, name)); !slices.Equal(got, of.left) {
 				t.Errorf("%s: left are %v", name, got)
 			}
-			if r := h.record(t, name, user("5", "five")); r.GetFirstSeq() != 5 {
+			if r := h.recordTurn(t, name, user("5", "five")); r.GetFirstSeq() != 5 {
 				t.Errorf("%s: the next message has seq %d", name, r.GetFirstSeq())
 			}
 		}
@@ -110,9 +110,9 @@ func TestErasureOfMessages(t *testing.T) {
 	t.Run("a message that is sent again stays erased", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), assistant("2", "two"))
+		h.recordTurn(t, "s", user("1", "one"), assistant("2", "two"))
 		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", MessageIds: []string{"1"}}))(t)
-		r := h.record(t, "s", user("1", "one"), assistant("2", "two"), user("3", "three"))
+		r := h.recordTurn(t, "s", user("1", "one"), assistant("2", "two"), user("3", "three"))
 		if got := messageIDs(h.transcript(t, "s")); !slices.Equal(got, []string{"2", "3"}) || len(r.GetDeduplicatedIds()) != 2 {
 			t.Errorf("listed are %v, deduplicated %v", got, r.GetDeduplicatedIds())
 		}
@@ -120,10 +120,10 @@ func TestErasureOfMessages(t *testing.T) {
 	t.Run("a repeated request_id erases nothing of what was recorded since, and is refused with another body", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"))
+		h.recordTurn(t, "s", user("1", "one"))
 		req := &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", All: true, RequestId: "r", Wait: longWait}
 		first := must(h.DeleteMessages(h.ctx, req))(t).GetJob()
-		h.record(t, "s", user("2", "two"))
+		h.recordTurn(t, "s", user("2", "two"))
 		again := must(h.DeleteMessages(h.ctx, req))(t).GetJob()
 		if got := messageIDs(h.transcript(t, "s")); !slices.Equal(got, []string{"2"}) || first.GetJobId() != again.GetJobId() {
 			t.Errorf("left are %v; jobs %s and %s", got, first.GetJobId(), again.GetJobId())
@@ -134,7 +134,7 @@ func TestErasureOfMessages(t *testing.T) {
 	t.Run("what cannot be meant is refused with the field, and nothing is erased", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"))
+		h.recordTurn(t, "s", user("1", "one"))
 		for field, req := range map[string]*memoryv1.DeleteMessagesRequest{
 			"message_ids":    {UserId: "ada", SessionId: "s"},
 			"message_ids[1]": {UserId: "ada", SessionId: "s", MessageIds: []string{"1", ""}},
@@ -164,7 +164,7 @@ func TestErasureOfMessages(t *testing.T) {
 		for i := range 250 {
 			all = append(all, user(fmt.Sprint(i+1), "words"))
 		}
-		h.record(t, "s", all...)
+		h.recordTurn(t, "s", all...)
 		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", BeforeSeq: 240}))(t)
 		for _, newest := range []bool{false, true} {
 			page := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", PageSize: 5, NewestFirst: newest}))(t)
@@ -187,14 +187,14 @@ func TestPopMessages(t *testing.T) {
 	t.Run("returns exactly the newest in their order, and their ids may be recorded again with another body", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), toolCall("2", "call-1", "weather", "{}"), toolResult("3", "call-1", "sunny"), assistant("4", "four"))
+		h.recordTurn(t, "s", user("1", "one"), toolCall("2", "call-1", "weather", "{}"), toolResult("3", "call-1", "sunny"), assistant("4", "four"))
 		if got := pop(t, h, 2); !slices.Equal(got, []string{"3", "4"}) {
 			t.Errorf("took %v", got)
 		}
 		if text := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_OPENAI}).GetRendering(); strings.Contains(text, "call-1") {
 			t.Errorf("the call without its result is rendered: %s", text)
 		}
-		r := h.record(t, "s", user("4", "other words"))
+		r := h.recordTurn(t, "s", user("4", "other words"))
 		if got := messageIDs(h.transcript(t, "s")); !slices.Equal(got, []string{"1", "2", "4"}) || r.GetFirstSeq() != 5 {
 			t.Errorf("listed are %v, the new one has seq %d", got, r.GetFirstSeq())
 		}
@@ -246,7 +246,7 @@ func TestPopMessages(t *testing.T) {
 	t.Run("a repeated request_id takes nothing more", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), user("2", "two"))
+		h.recordTurn(t, "s", user("1", "one"), user("2", "two"))
 		req := &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s", RequestId: "r"}
 		first, again := must(h.PopMessages(h.ctx, req))(t), must(h.PopMessages(h.ctx, req))(t)
 		if first.GetReplayed() || !again.GetReplayed() || len(again.GetMessages()) != 0 || len(h.transcript(t, "s")) != 1 {
@@ -257,7 +257,7 @@ func TestPopMessages(t *testing.T) {
 		t.Parallel()
 		h := start(t)
 		for i := range 5 {
-			h.record(t, "s", user(fmt.Sprint(i), strings.Repeat("word ", 200_000)))
+			h.recordTurn(t, "s", user(fmt.Sprint(i), strings.Repeat("word ", 200_000)))
 		}
 		_, err := h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s", Count: 5})
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "count")
@@ -274,7 +274,7 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 	t.Run("a deleted session is in nothing at once, and its id begins again at seq 1", func(t *testing.T) {
 		t.Parallel()
 		h := castles(t, noChange)
-		h.record(t, "other", user("o", "I play the cello."))
+		h.recordTurn(t, "other", user("o", "I play the cello."))
 		req := &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "old", RequestId: "r"}
 		first := must(h.DeleteSession(h.ctx, req))(t).GetJob()
 		shown := shown(t, h)
@@ -285,7 +285,7 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 		refused(t, err, codes.NotFound, "SESSION_NOT_FOUND", "")
 		_, err = h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "old"})
 		refused(t, err, codes.NotFound, "SESSION_NOT_FOUND", "")
-		if r := h.record(t, "old", user("k", "A new beginning.")); r.GetFirstSeq() != 1 {
+		if r := h.recordTurn(t, "old", user("k", "A new beginning.")); r.GetFirstSeq() != 1 {
 			t.Errorf("begins at seq %d", r.GetFirstSeq())
 		}
 		again := must(h.DeleteSession(h.ctx, req))(t).GetJob()
@@ -319,7 +319,7 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
 		_, err = h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada"})
 		refused(t, err, codes.NotFound, "USER_NOT_FOUND", "")
-		if r := h.record(t, "old", user("k", "I am back.")); r.GetFirstSeq() != 1 {
+		if r := h.recordTurn(t, "old", user("k", "I am back.")); r.GetFirstSeq() != 1 {
 			t.Errorf("comes back at seq %d", r.GetFirstSeq())
 		}
 		if again := must(h.users().EraseUser(h.ctx, req))(t).GetJob(); again.GetJobId() != job.GetJobId() || len(h.transcript(t, "old")) != 1 {
@@ -332,14 +332,14 @@ func TestErasureOfSessionsAndUsers(t *testing.T) {
 	t.Run("erasures are jobs: listed among others in the order of time, found by who was erased, and final once", func(t *testing.T) {
 		t.Parallel()
 		h := startOn(t, t.TempDir()+"/strata.db", func(*config.Config) {})
-		h.record(t, "s", user("1", "My brother Hugo lives in Bergen."), assistant("2", "Nice."))
+		h.recordTurn(t, "s", user("1", "My brother Hugo lives in Bergen."), assistant("2", "Nice."))
 		wait := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		if !wait.GetReached() {
 			t.Fatal("not extracted")
 		}
 		var erased []string
 		for range 3 {
-			h.record(t, "s", user("", "words"))
+			h.recordTurn(t, "s", user("", "words"))
 			erased = append(erased, must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s", Wait: longWait}))(t).GetJob().GetJobId())
 		}
 		slices.Reverse(erased)

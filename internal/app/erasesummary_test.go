@@ -16,7 +16,7 @@ func withSummary(t *testing.T) (*harness, string) {
 	t.Helper()
 	h := start(t)
 	for i := range 6 {
-		h.record(t, "s", user(fmt.Sprint("u", i), fmt.Sprintf("On day %d I visited the castle of Alcazar.", i)), assistant(fmt.Sprint("a", i), "How was it?"))
+		h.recordTurn(t, "s", user(fmt.Sprint("u", i), fmt.Sprintf("On day %d I visited the castle of Alcazar.", i)), assistant(fmt.Sprint("a", i), "How was it?"))
 	}
 	return h, h.summarize(t, "s").GetSummary().GetText()
 }
@@ -69,7 +69,7 @@ func TestDeleteSummary(t *testing.T) {
 		t.Parallel()
 		h, _ := withSummary(t)
 		deleteSummary(t, h, asIs)
-		h.record(t, "s", user("later", "Tomorrow I sail to Porto."), assistant("reply", "Have a good journey."))
+		h.recordTurn(t, "s", user("later", "Tomorrow I sail to Porto."), assistant("reply", "Have a good journey."))
 		got := h.summarize(t, "s").GetSummary()
 		if !strings.Contains(got.GetText(), "Porto") || strings.Contains(got.GetText(), "Alcazar") || got.GetNodes()[0].GetFromSeq() != 13 {
 			t.Errorf("the summary is %v", got)

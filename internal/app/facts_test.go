@@ -238,7 +238,7 @@ func TestFactsAndExtraction(t *testing.T) {
 		refused(t, err, codes.NotFound, "FACT_NOT_FOUND", "")
 		old := user("", "I live in Rome.")
 		old.CreateTime = first.GetCreateTime()
-		h.record(t, "s2", old, assistant("", "I see."))
+		h.recordTurn(t, "s2", old, assistant("", "I see."))
 		h.catchUp(t, "s2")
 		if f := about(h.listFacts(t, true), "Rome"); f != nil {
 			t.Errorf("learnt again: %v", f)

@@ -26,7 +26,7 @@ func remember(t *testing.T, h *harness, file string) {
 			}
 			messages = append(messages, at(m, day))
 		}
-		h.record(t, fmt.Sprint("day ", day), messages...)
+		h.recordTurn(t, fmt.Sprint("day ", day), messages...)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestAContextShowsWhatIsKnownThoughTheQueryHasNothingOfIt(t *testing.T) {
 	}
 	t.Run("one recorded line", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "monday", user("m1", "I am allergic to nuts"))
+		h.recordTurn(t, "monday", user("m1", "I am allergic to nuts"))
 		for _, query := range []string{"dinner?", ""} {
 			if r := ask(h, t, query, nil); !strings.Contains(r.GetRendering(), "allergic to nuts") {
 				t.Errorf("%q:\n%s", query, r.GetRendering())

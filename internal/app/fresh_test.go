@@ -34,8 +34,8 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	}
 	t.Run("a new session has what another one told just before", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "monday", user("m1", "I am vegan."))
-		h.record(t, "tuesday", user("m1", "I live in Porto."))
+		h.recordTurn(t, "monday", user("m1", "I am vegan."))
+		h.recordTurn(t, "tuesday", user("m1", "I live in Porto."))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: longWait}})
 		if got := facts(r); !strings.Contains(got, "vegan") || !strings.Contains(got, "Porto") || lateFreshness(r) != "" {
 			t.Errorf("got %q, degraded %v", got, r.GetDegraded())
@@ -48,7 +48,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	never := durationpb.New(20 * time.Second)      // is not: the model is slower, and the reply would say so
 	t.Run("when the time is up the reply says so", func(t *testing.T) {
 		h := slow(t)
-		h.record(t, "monday", user("m1", "I am vegan."))
+		h.recordTurn(t, "monday", user("m1", "I am vegan."))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: brief}})
 		if lateFreshness(r) == "" {
 			t.Errorf("degraded is %v", r.GetDegraded())
@@ -56,7 +56,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	})
 	t.Run("a seq names the session alone that is waited for", func(t *testing.T) {
 		h := slow(t)
-		h.record(t, "monday", user("m1", "I am vegan."))
+		h.recordTurn(t, "monday", user("m1", "I am vegan."))
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{MinSeq: 1, Timeout: never}})
 		if late := lateFreshness(r); late != "" {
 			t.Error(late)
@@ -64,7 +64,7 @@ func TestAFreshContextKnowsWhatWasSaidInAnySession(t *testing.T) {
 	})
 	t.Run("nothing of another user is waited for", func(t *testing.T) {
 		h := slow(t)
-		h.record(t, "monday", user("m1", "I am vegan."))
+		h.recordTurn(t, "monday", user("m1", "I am vegan."))
 		r := must(h.BuildContext(context.WithoutCancel(h.ctx), &memoryv1.BuildContextRequest{UserId: "bob", SessionId: "friday", Query: "dinner?", Fresh: &memoryv1.Freshness{Timeout: never}}))(t)
 		if late := lateFreshness(r); late != "" {
 			t.Error(late)

@@ -55,9 +55,9 @@ func TestHiding(t *testing.T) {
 	t.Run("hits that are hidden take no other's place", func(t *testing.T) {
 		h := start(t)
 		for i := range 30 {
-			h.record(t, "past", user(fmt.Sprintf("m%d", i), fmt.Sprintf("The lemon tree number %d needs water.", i)))
+			h.recordTurn(t, "past", user(fmt.Sprintf("m%d", i), fmt.Sprintf("The lemon tree number %d needs water.", i)))
 		}
-		h.record(t, "now", user("q", "Which tree?"))
+		h.recordTurn(t, "now", user("q", "Which tree?"))
 		top := int32(3)
 		req := &memoryv1.BuildContextRequest{SessionId: "now", Query: "lemon tree water", Overrides: &memoryv1.ContextOverrides{TopK: &top}}
 		first := ids(section(h.context(t, req), recalled))
@@ -102,14 +102,14 @@ func TestHiding(t *testing.T) {
 		h := start(t)
 		secret := user("s", "The code is 4711.")
 		secret.Hidden = true
-		h.record(t, "s", user("a", "Hello."), secret)
+		h.recordTurn(t, "s", user("a", "Hello."), secret)
 		if r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT}); strings.Contains(r.GetRendering(), "4711") {
 			t.Errorf("rendering %q", r.GetRendering())
 		}
 	})
 	t.Run("a session is asked for by the last words that are not hidden", func(t *testing.T) {
 		h := trip(t)
-		h.record(t, "summer", user("secret", "And what about the night train?"))
+		h.recordTurn(t, "summer", user("secret", "And what about the night train?"))
 		h.hide(t, "summer", "secret", true)
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "summer", Explain: true})
 		if terms := strings.Join(r.GetRetrieval().GetTerms(), " "); !strings.Contains(terms, "dinner") || strings.Contains(terms, "train") {
@@ -121,10 +121,10 @@ func TestHiding(t *testing.T) {
 		h.talk(t, "s", 10)
 		h.summarize(t, "s")
 		h.startAt(t, "s", 11)
-		h.record(t, "s", user("", "On day 99 we decided to see the opera of Lviv."), assistant("", "Noted: on day 99 you see the opera of Lviv."))
+		h.recordTurn(t, "s", user("", "On day 99 we decided to see the opera of Lviv."), assistant("", "Noted: on day 99 you see the opera of Lviv."))
 		h.summarize(t, "s")
 		for i := range 12 {
-			h.record(t, "s", user("", fmt.Sprintf("And what about plan %d?", i)))
+			h.recordTurn(t, "s", user("", fmt.Sprintf("And what about plan %d?", i)))
 		}
 		r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: memoryv1.Render_RENDER_TEXT, Overrides: withoutFacts()})
 		summary := section(r, memoryv1.SectionKind_SECTION_KIND_SUMMARY).GetItems()
@@ -146,7 +146,7 @@ func TestHiding(t *testing.T) {
 		h.talk(t, "s", 6)
 		h.summarize(t, "s")
 		h.startAt(t, "s", 7)
-		h.record(t, "s", user("", "We decided to see the opera of Lviv."), assistant("", "Noted: the opera of Lviv."))
+		h.recordTurn(t, "s", user("", "We decided to see the opera of Lviv."), assistant("", "Noted: the opera of Lviv."))
 		h.summarize(t, "s")
 		mu.Lock()
 		defer mu.Unlock()
@@ -194,7 +194,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	for n := int64(1); n <= lastMark; n += 2 {
-		h.record(t, "s", at(user(fmt.Sprint(n), "We decided to visit the castle "+mark(n)+"."), 0), at(assistant(fmt.Sprint(n+1), "Noted, the castle "+mark(n+1)+" it is."), 0))
+		h.recordTurn(t, "s", at(user(fmt.Sprint(n), "We decided to visit the castle "+mark(n)+"."), 0), at(assistant(fmt.Sprint(n+1), "Noted, the castle "+mark(n+1)+" it is."), 0))
 		if n%8 == 7 {
 			h.summarize(t, "s")
 		}
@@ -204,7 +204,7 @@ func TestHidingIsWholeAndReversible(t *testing.T) {
 		return slices.ContainsFunc(nodes, func(n *memoryv1.SummaryNode) bool { return n.GetLevel() > 0 })
 	})
 	h.extracted(t, "s")
-	h.record(t, "elsewhere", at(user("q", "Which castle did we decide to visit?"), 1))
+	h.recordTurn(t, "elsewhere", at(user("q", "Which castle did we decide to visit?"), 1))
 	h.extracted(t, "elsewhere")
 	h.summarize(t, "elsewhere") // or it would be when it has been quiet for long enough, in the midst of the test
 	var requests []*memoryv1.BuildContextRequest

@@ -64,7 +64,7 @@ func TestHostileStatementsReachNoContextAsFacts(t *testing.T) {
 	hostile := hostileStatements(t, "hostile.tsv")
 	for i, text := range hostile {
 		session := fmt.Sprint("s", i/10)
-		h.record(t, session, user("", text))
+		h.recordTurn(t, session, user("", text))
 		if i%10 == 9 {
 			h.catchUp(t, session)
 		}
@@ -87,7 +87,7 @@ func TestTheCoreIsNotTheModelsToGive(t *testing.T) {
 	h := onModel(t, &moody{day: func(a asked) llmtest.Reply { return believe(a.Request) }}, noChange)
 	wishes := hostileStatements(t, "honest.tsv", "wish")[:5]
 	for _, text := range append([]string{"Is allergic to peanuts", "Collects stamps from Peru"}, wishes...) {
-		h.record(t, "s", user("", text))
+		h.recordTurn(t, "s", user("", text))
 	}
 	h.catchUp(t, "s")
 	var shown []string

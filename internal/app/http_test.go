@@ -80,7 +80,7 @@ func fillIDs(m protoreflect.Message, depth int) {
 func TestEveryCallAtEveryEntrance(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.record(t, "s1", user("m1", "I am vegan and live in Lisbon."), assistant("a1", "Noted."))
+	h.recordTurn(t, "s1", user("m1", "I am vegan and live in Lisbon."), assistant("a1", "Noted."))
 	all := h.entrances()
 	t.Run("what is refused is refused at every entrance with the same code, words and details", func(t *testing.T) {
 		for _, m := range methods() {
@@ -527,7 +527,7 @@ func TestACallMayTakeLongerThanItsBodyIsWaitedFor(t *testing.T) {
 	const patience = 100 * time.Millisecond
 	wrap := func(s store.PrimaryStore) store.PrimaryStore { return slowUsers{s, 4 * patience} }
 	h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: wrap}, func(c *config.Config) { c.ReplyTimeout = patience })
-	h.record(t, "s", user("m", "plums"))
+	h.recordTurn(t, "s", user("m", "plums"))
 	connected := map[string]string{"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
 	for _, call := range []struct {
 		method, path, body string

@@ -49,7 +49,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	t.Run("skip leaves what is there and adds the rest, with hashes, summaries and facts", func(t *testing.T) {
 		from, file := filled(t)
 		h := start(t)
-		h.record(t, "s0", user("mine", "I work as a baker."), assistant("mine too", "A fine trade."))
+		h.recordTurn(t, "s0", user("mine", "I work as a baker."), assistant("mine too", "A fine trade."))
 		eventually(t, "a fact of one's own", func() bool { return len(factTexts(t, h, "ada")) > 0 })
 		own := factTexts(t, h, "ada")
 		got := must(h.merged(h.ctx, "", file, 1000, skip))(t)
@@ -91,8 +91,8 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	t.Run("overwrite erases what has the same id and puts what comes in its place, as often as it is asked", func(t *testing.T) {
 		h, file := filled(t)
 		for range 2 {
-			h.record(t, "s1", user("new", more), assistant("newer", "Say hello."))
-			h.record(t, "only here", user("h", "I keep bees."))
+			h.recordTurn(t, "s1", user("new", more), assistant("newer", "Say hello."))
+			h.recordTurn(t, "only here", user("h", "I keep bees."))
 			got := must(h.merged(h.ctx, "", file, 1000, overwrite))(t)
 			if got.GetSessions() != 2 || got.GetLeftSessions() != 1 { // a message of s0 is hidden
 				t.Errorf("imported %v", got)
@@ -207,7 +207,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 			return len(must(h.store.StaleImports(h.ctx, time.Now().Add(time.Hour), 1))(t)) > 0
 		})
 		must(h.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
-		h.record(t, "another life", user("m", "I keep bees."))
+		h.recordTurn(t, "another life", user("m", "I keep bees."))
 		if err := stream.Send(&memoryv1.ImportUserRequest{Chunk: []byte(file[half:])}); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 		_, file := filled(t)
 		data := t.TempDir() + "/strata.db"
 		h := startWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return &endsAfter{PrimaryStore: s, left: 1} }}, func(*config.Config) {})
-		h.record(t, "mine", user("m", more))
+		h.recordTurn(t, "mine", user("m", more))
 		if _, err := h.merged(h.ctx, "", file, 1000, skip); err == nil {
 			t.Error("an import that could not end was acknowledged")
 		}

@@ -90,7 +90,7 @@ func TestTheOpenAPIDocumentIsWhole(t *testing.T) {
 func TestTheExamplesOfTheOpenAPIDocumentAreTaken(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.record(t, "s1", user("m0", "Hello."))
+	h.recordTurn(t, "s1", user("m0", "Hello."))
 	type call struct{ operation, method, path, body string }
 	var calls []call
 	for path, methods := range readOpenAPI(t).Paths {

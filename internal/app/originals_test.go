@@ -36,8 +36,8 @@ func TestContextsWithOriginals(t *testing.T) {
 
 	t.Run("recent messages have theirs, where the request asks for them", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", original(user("u", "dinner?"), `{"role":"user"}`), assistant("a", "curry"))
-		h.record(t, "s", original(user("v", "with rice?"), `{"n":1}`))
+		h.recordTurn(t, "s", original(user("u", "dinner?"), `{"role":"user"}`), assistant("a", "curry"))
+		h.recordTurn(t, "s", original(user("v", "with rice?"), `{"n":1}`))
 		got := h.context(t, ask("s", nil))
 		if want := map[string]string{"u": `{"role":"user"}`, "v": `{"n":1}`}; fmt.Sprint(originals(got)) != fmt.Sprint(want) {
 			t.Errorf("the originals are %v; want %v", originals(got), want)
@@ -55,8 +55,8 @@ func TestContextsWithOriginals(t *testing.T) {
 			{Kind: &memoryv1.Part_Text{Text: &memoryv1.Text{Text: "I look"}}},
 			{Kind: &memoryv1.Part_ToolCall{ToolCall: &memoryv1.ToolCall{Id: "c", Name: "f", Arguments: "{}"}}},
 		}
-		h.record(t, "s", original(user("u", "dinner?"), "1"), original(said, "2"))
-		h.record(t, "s", original(user("v", "never mind"), "3"))
+		h.recordTurn(t, "s", original(user("u", "dinner?"), "1"), original(said, "2"))
+		h.recordTurn(t, "s", original(user("v", "never mind"), "3"))
 		if got := originals(h.context(t, ask("s", nil))); fmt.Sprint(got) != fmt.Sprint(map[string]string{"u": "1", "v": "3"}) {
 			t.Errorf("the originals are %v; the unanswered call must not come back with one", got)
 		}
@@ -64,7 +64,7 @@ func TestContextsWithOriginals(t *testing.T) {
 	t.Run("those of the latest stand in a reply that has no room for all, and it says so", func(t *testing.T) {
 		h := start(t)
 		for n := range 6 {
-			h.record(t, "s", original(user(fmt.Sprint("m", n), "dinner?"), strings.Repeat("x", 700<<10)))
+			h.recordTurn(t, "s", original(user(fmt.Sprint("m", n), "dinner?"), strings.Repeat("x", 700<<10)))
 		}
 		got := h.context(t, ask("s", nil))
 		if o := originals(got); len(o) != 4 || o["m5"] == "" || o["m2"] == "" {

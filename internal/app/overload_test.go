@@ -67,7 +67,7 @@ func newOverload(t *testing.T, change func(*config.Config)) *overload {
 		change(c)
 	})
 	for range 3 {
-		o.record(t, "large", user("", strings.Repeat("word ", 100<<10)))
+		o.recordTurn(t, "large", user("", strings.Repeat("word ", 100<<10)))
 	}
 	return o
 }
@@ -94,7 +94,7 @@ func TestOverload(t *testing.T) {
 		_, err := o.history.Compact(o.ctx, history)
 		overloaded(t, err)
 		overloaded(t, o.list(o.ctx))
-		o.record(t, "small", user("", "I like figs"))
+		o.recordTurn(t, "small", user("", "I like figs"))
 		must(o.BuildContext(o.ctx, &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "small"}))(t)
 		must(o.history.Compact(o.ctx, &memoryv1.CompactRequest{Messages: []*memoryv1.Message{user("m1", "I like figs")}}))(t)
 		if got := o.metric(t, "strata_calls_refused_total", "heavy_calls"); got != 2 {
@@ -197,7 +197,7 @@ func TestOverload(t *testing.T) {
 		})
 		eventually(t, "the client is cut off", cut)
 		eventually(t, "its replies are given back", func() bool { return o.metric(t, "strata_calls_held_bytes", "replies") == 0 })
-		o.record(t, "small", user("", "I like figs"))
+		o.recordTurn(t, "small", user("", "I like figs"))
 	})
 	t.Run("a connection above the cap is closed, and one may come where one has gone", func(t *testing.T) {
 		o := newOverload(t, func(c *config.Config) { c.MaxConnections = 2 })

@@ -144,7 +144,7 @@ func quiet(t *testing.T, h *harness) {
 func TestAPanicBesideTheGoroutineOfACallIsTheCallsError(t *testing.T) {
 	p := &panickyTruth{}
 	h := onPanicky(t, filepath.Join(t.TempDir(), "strata.db"), p)
-	h.record(t, "s", user("m1", "I live in Vienna"), assistant("m2", "Noted."))
+	h.recordTurn(t, "s", user("m1", "I live in Vienna"), assistant("m2", "Noted."))
 	req := &memoryv1.BuildContextRequest{UserId: "ada", SessionId: "s", Query: "where do I live"}
 	for _, method := range []string{"Hidden", "TopNodes", "Periods", "SearchIndex"} {
 		t.Run(method, func(t *testing.T) {
@@ -179,13 +179,13 @@ func TestAPanicInBackgroundWorkEndsNeitherTheServerNorTheWork(t *testing.T) {
 		t.Run(run, func(t *testing.T) {
 			p.arm(append(atStart, later...)...)
 			h := onPanicky(t, data, p)
-			h.record(t, "s", user("", "I live in Vienna"), assistant("", "Noted."))
+			h.recordTurn(t, "s", user("", "I live in Vienna"), assistant("", "Noted."))
 			eventually(t, "every panic", func() bool {
 				h.scrape(t)
 				return p.hit(atStart...) && p.hit(later...)
 			})
 			p.arm()
-			h.record(t, "s", user("", "and like it"), assistant("", "Good."))
+			h.recordTurn(t, "s", user("", "and like it"), assistant("", "Good."))
 			h.indexed(t, req)
 			h.extracted(t, "s")
 			if h.sample(t, "strata_panics_total") == 0 {
@@ -253,7 +253,7 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 		h = startWith(t, data, app.Options{WrapAnalyzer: func(a indexing.Analyzer) indexing.Analyzer {
 			return panickyAnalyzer{a, broken}
 		}}, func(*config.Config) {})
-		h.record(t, "s", user("m1", "the night train to Vienna"), user("m2", words))
+		h.recordTurn(t, "s", user("m1", "the night train to Vienna"), user("m2", words))
 		if found(t, h, "Naxos") || !found(t, h, "Vienna") {
 			t.Error("before they are indexed, the other message alone must be found")
 		}
@@ -297,7 +297,7 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 			t.Errorf("skipped %v", skipped)
 		}
 		goesOn := func(h *harness, said, word string) {
-			h.record(t, "s", user("", said))
+			h.recordTurn(t, "s", user("", said))
 			r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 			if !r.GetReached() || r.GetParkedJobId() != "" {
 				t.Errorf("waited %v", r)
@@ -400,7 +400,7 @@ func aMessageWithoutItsVector(t *testing.T, h *harness, endpoint *embedder, brok
 		}
 		return n
 	}
-	h.record(t, "s", user("m1", "the night train to Vienna"), user("m2", "a ferry to Naxos "+panicCanary), user("m3", "a tram in Lisbon"))
+	h.recordTurn(t, "s", user("m1", "the night train to Vienna"), user("m2", "a ferry to Naxos "+panicCanary), user("m3", "a tram in Lisbon"))
 	job := one(2)
 	if embeddedTexts("Vienna") == 0 {
 		t.Error("the other messages were not embedded")
@@ -419,7 +419,7 @@ func aMessageWithoutItsVector(t *testing.T, h *harness, endpoint *embedder, brok
 	})
 	t.Run("stays without where a person skips its job", func(t *testing.T) {
 		broken.Store(true)
-		h.record(t, "s", user("m4", "a barge in Ghent "+panicCanary), user("m5", "a bridge in Porto"))
+		h.recordTurn(t, "s", user("m4", "a barge in Ghent "+panicCanary), user("m5", "a bridge in Porto"))
 		job := one(4)
 		skipped := must(h.work().SkipJob(h.ctx, &memoryv1.SkipJobRequest{UserId: "ada", JobId: job.GetJobId()}))(t).GetJob()
 		if skipped.GetState() != memoryv1.JobState_JOB_STATE_SKIPPED || len(h.jobs(t, parked)) != 0 {
@@ -431,7 +431,7 @@ func aMessageWithoutItsVector(t *testing.T, h *harness, endpoint *embedder, brok
 		}
 	})
 	t.Run("takes its job along when its session is erased", func(t *testing.T) {
-		h.record(t, "other", user("m6", "a canoe in Bled "+panicCanary), user("m7", "a bus in Graz"))
+		h.recordTurn(t, "other", user("m6", "a canoe in Bled "+panicCanary), user("m7", "a bus in Graz"))
 		one(1)
 		must(h.DeleteSession(h.ctx, &memoryv1.DeleteSessionRequest{UserId: "ada", SessionId: "other"}))(t)
 		eventually(t, "no job of it", func() bool { return len(h.jobs(t, parked)) == 0 })

@@ -32,7 +32,7 @@ func rounds(t *testing.T, h *harness, session string, n int) {
 	t.Helper()
 	for i := range n {
 		call := fmt.Sprintf("call-%d", i)
-		h.record(t, session, user("", fmt.Sprintf("Round %d: look into it.", i)), toolCall("", call, "look", `{"deep":true}`),
+		h.recordTurn(t, session, user("", fmt.Sprintf("Round %d: look into it.", i)), toolCall("", call, "look", `{"deep":true}`),
 			toolResult("", call, strings.Repeat(fmt.Sprintf("finding %d of the tool, at length. ", i), 40)), assistant("", fmt.Sprintf("Round %d is done.", i)))
 	}
 }
@@ -98,7 +98,7 @@ func TestContextPolicies(t *testing.T) {
 			}
 			said[300].Pinned, said[4000].Pinned = true, true
 			for turn := range slices.Chunk(said, 1000) {
-				h.record(t, "s", turn...)
+				h.recordTurn(t, "s", turn...)
 			}
 			r := contextBy(t, h, &memoryv1.ContextPolicy{Trim: trim}, 1_000_000)
 			got := seqs(section(r, recent))
@@ -137,7 +137,7 @@ func TestContextPolicies(t *testing.T) {
 		rounds(t, h, "s", 4)
 		pinned, tagged := user("pin", "Never touch production."), assistant("tag", "Her name is Mina.")
 		pinned.Pinned, tagged.Tags = true, []string{"name"}
-		h.record(t, "s", pinned, tagged)
+		h.recordTurn(t, "s", pinned, tagged)
 		rounds(t, h, "s", 6)
 		p := whole(20, 8)
 		p.KeepTags, p.Trim = []string{"name"}, &memoryv1.TrimPolicy{Messages: 8}
@@ -162,7 +162,7 @@ func TestContextPolicies(t *testing.T) {
 			{Role: memoryv1.Role_ROLE_SYSTEM, Text: "You are careful."}, user("task", "Find out why the export is slow."),
 		}}))(t)
 		rounds(t, h, "s", 1)
-		h.record(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: "Never touch shard 7.", Tags: []string{"constraint"}})
+		h.recordTurn(t, "s", &memoryv1.Message{Role: memoryv1.Role_ROLE_USER, Text: "Never touch shard 7.", Tags: []string{"constraint"}})
 		rounds(t, h, "s", 10)
 		eventually(t, "a summary", func() bool { return contextBy(t, h, nil, 8000).GetCoverage().GetSummaryThrough() > 7 })
 		r := contextBy(t, h, nil, 8000)
@@ -174,7 +174,7 @@ func TestContextPolicies(t *testing.T) {
 	t.Run("a call whose result is pending stays with its pair", func(t *testing.T) {
 		h := unsummarised(t)
 		rounds(t, h, "s", 8)
-		h.record(t, "s", user("", "Once more."), toolCall("", "last", "look", `{}`))
+		h.recordTurn(t, "s", user("", "Once more."), toolCall("", "last", "look", `{}`))
 		r := h.context(t, &memoryv1.BuildContextRequest{
 			SessionId: "s", Render: memoryv1.Render_RENDER_ANTHROPIC, Pending: []*memoryv1.Message{toolResult("", "last", "found it")},
 			Overrides: &memoryv1.ContextOverrides{Policy: &memoryv1.ContextPolicy{Clear: &memoryv1.ClearPolicy{}, Trim: &memoryv1.TrimPolicy{Messages: 1}}},
@@ -213,7 +213,7 @@ func TestContextPolicies(t *testing.T) {
 		})
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Profile: config.AgentProfile, Messages: []*memoryv1.Message{user("", "Go.")}}))(t)
 		for i, want := range []bool{false, false, true, true} {
-			r := h.record(t, "s", assistant("", fmt.Sprintf("Step %d.", i+1)))
+			r := h.recordTurn(t, "s", assistant("", fmt.Sprintf("Step %d.", i+1)))
 			c := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s"})
 			if r.GetStepLimitReached() != want || c.GetStepLimitReached() != want {
 				t.Errorf("step %d: recorded %v, context %v", i+1, r.GetStepLimitReached(), c.GetStepLimitReached())

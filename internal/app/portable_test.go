@@ -61,7 +61,7 @@ func TestExportAndImport(t *testing.T) {
 		if again := h.settled(t, "ada"); again != file {
 			t.Errorf("differs:\n%s", firstDifference(file, again))
 		}
-		again := h.record(t, "s0", user("m0-2u", "My name is Ada and I live in Lisbon, house 2. <b>&\u2028말</b>"))
+		again := h.recordTurn(t, "s0", user("m0-2u", "My name is Ada and I live in Lisbon, house 2. <b>&\u2028말</b>"))
 		if len(again.GetDeduplicatedIds()) != 1 {
 			t.Errorf("a deleted message was stored again: %v", again)
 		}
@@ -92,13 +92,13 @@ func TestExportAndImport(t *testing.T) {
 			}
 		}
 		finish := underWay()
-		other.record(t, "meanwhile", user("m", "I keep bees."))
+		other.recordTurn(t, "meanwhile", user("m", "I keep bees."))
 		refused(t, finish(), codes.AlreadyExists, "USER_EXISTS", "")
 		must(other.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada"}))(t)
 		// A chunk that was sent has not arrived yet: an import that the server takes up only after the user was recorded is refused.
 		eventually(t, "an import that began before the user was recorded", func() bool {
 			finish := underWay()
-			other.record(t, "meanwhile", user("m", "I keep bees."))
+			other.recordTurn(t, "meanwhile", user("m", "I keep bees."))
 			must(other.users().EraseUser(h.ctx, &memoryv1.EraseUserRequest{UserId: "ada", Wait: durationpb.New(time.Minute)}))(t)
 			err := finish()
 			if err != nil && status.Code(err) != codes.AlreadyExists {

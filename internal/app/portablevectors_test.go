@@ -95,14 +95,14 @@ func TestVectorsTravelWithAUser(t *testing.T) {
 func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 	for s := range 3 {
 		for i := range 2 {
-			h.record(t, fmt.Sprint("s", s),
+			h.recordTurn(t, fmt.Sprint("s", s),
 				user(fmt.Sprint("u", i), fmt.Sprintf("The ferry %d of harbour %d leaves at noon.", i, s)), assistant(fmt.Sprint("a", i), "I see."))
 		}
 	}
 	for _, text := range []string{"Keeps two lighthouses.", "Is afraid of gulls."} {
 		must(h.facts().CreateFact(h.ctx, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada", Text: text}}))(t)
 	}
-	h.record(t, "s0", user("canary", "Zqcanaryxqueme is the word."), assistant("heard", "I see."))
+	h.recordTurn(t, "s0", user("canary", "Zqcanaryxqueme is the word."), assistant("heard", "I see."))
 	embeddedOf(t, h, "ada", 0)
 	must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{
 		UserId: "ada", SessionId: "s0", MessageIds: []string{"canary"}, Wait: durationpb.New(time.Minute),
@@ -144,7 +144,7 @@ func vectorsTravel(t *testing.T, h *harness, endpoint *embedder) {
 		if again := h.exportVectors(t, "ada"); again != file {
 			t.Errorf("differs:\n%s", firstDifference(file, again))
 		}
-		h.record(t, "later", user("new", "A kayak is faster."))
+		h.recordTurn(t, "later", user("new", "A kayak is faster."))
 		embeddedOf(t, h, "ada", 1) // so that whatever lacked a vector has been looked for
 		if asked := endpoint.asked(); !slices.Equal(asked, []string{"A kayak is faster."}) {
 			t.Errorf("the endpoint was asked for %q", asked)

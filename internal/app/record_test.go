@@ -19,8 +19,8 @@ func TestRecord(t *testing.T) {
 	t.Parallel()
 	t.Run("numbers turns and messages without gaps", func(t *testing.T) {
 		h := start(t)
-		first := h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
-		second := h.record(t, "s", user("c", "and now?"))
+		first := h.recordTurn(t, "s", user("a", "hello"), assistant("b", "hi"))
+		second := h.recordTurn(t, "s", user("c", "and now?"))
 		if first.GetFirstSeq() != 1 || first.GetLastSeq() != 2 || first.GetTurnNo() != 1 {
 			t.Errorf("first turn: %v", first)
 		}
@@ -54,22 +54,22 @@ func TestRecord(t *testing.T) {
 	})
 	t.Run("skips known messages, so that whole histories may be sent again", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
-		again := h.record(t, "s", user("a", "hello"), assistant("b", "hi"), user("c", "new"))
+		h.recordTurn(t, "s", user("a", "hello"), assistant("b", "hi"))
+		again := h.recordTurn(t, "s", user("a", "hello"), assistant("b", "hi"), user("c", "new"))
 		if got := strings.Join(again.GetDeduplicatedIds(), ","); got != "a,b" {
 			t.Errorf("deduplicated %q, want a,b", got)
 		}
 		if got := strings.Join(again.GetMessageIds(), ","); got != "a,b,c" || again.GetFirstSeq() != 3 || again.GetLastSeq() != 3 {
 			t.Errorf("ids %q, seqs %d to %d", got, again.GetFirstSeq(), again.GetLastSeq())
 		}
-		resend := h.record(t, "s", user("a", "hello"))
+		resend := h.recordTurn(t, "s", user("a", "hello"))
 		if resend.GetTurnNo() != 0 || resend.GetFirstSeq() != 4 || resend.GetLastSeq() != 3 {
 			t.Errorf("a resend of known messages wrote something: %v", resend)
 		}
 	})
 	t.Run("refuses a known message id with another body, and stores nothing of the call", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hello"))
+		h.recordTurn(t, "s", user("a", "hello"))
 		_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{user("b", "fine"), user("a", "changed")}})
 		refused(t, err, codes.AlreadyExists, "MESSAGE_ID_REUSED", "")
 		if n := len(h.transcript(t, "s")); n != 1 {
@@ -95,7 +95,7 @@ func TestRecord(t *testing.T) {
 	})
 	t.Run("refuses a turn that expects another last seq", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hello"))
+		h.recordTurn(t, "s", user("a", "hello"))
 		_, err := h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", ExpectedLastSeq: proto.Int64(0), Messages: []*memoryv1.Message{user("b", "x")}})
 		refused(t, err, codes.FailedPrecondition, "LAST_SEQ_MISMATCH", "")
 		must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", ExpectedLastSeq: proto.Int64(1), Messages: []*memoryv1.Message{user("b", "x")}}))(t)
@@ -103,7 +103,7 @@ func TestRecord(t *testing.T) {
 	t.Run("gives every kind of part back byte for byte, and the original on request", func(t *testing.T) {
 		h := start(t)
 		want := everyPart()
-		h.record(t, "s", proto.CloneOf(want))
+		h.recordTurn(t, "s", proto.CloneOf(want))
 		got := h.transcript(t, "s")[0]
 		for i, p := range want.GetParts() {
 			if !proto.Equal(p, got.GetParts()[i]) {
@@ -120,35 +120,35 @@ func TestRecord(t *testing.T) {
 	})
 	t.Run("counts tokens once and stores them", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "tiktoken is great!"))
+		h.recordTurn(t, "s", user("a", "tiktoken is great!"))
 		if c := h.transcript(t, "s")[0].GetTokenCounts(); c.GetO200KBase() != 6 || c.GetCl100KBase() != 6 {
 			t.Errorf("counts %v, want 6 and 6 as OpenAI's cookbook has them for cl100k_base", c)
 		}
 	})
 	t.Run("stores a result whose call is nowhere and reports it", func(t *testing.T) {
 		h := start(t)
-		r := h.record(t, "s", user("a", "hi"), toolResult("b", "call-9", "42"))
+		r := h.recordTurn(t, "s", user("a", "hi"), toolResult("b", "call-9", "42"))
 		if len(r.GetFindings()) != 1 || r.GetFindings()[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_ORPHAN_TOOL_RESULT || r.GetFindings()[0].GetCallId() != "call-9" {
 			t.Errorf("findings %v", r.GetFindings())
 		}
 		if n := len(h.transcript(t, "s")); n != 2 {
 			t.Errorf("%d messages are stored, want 2", n)
 		}
-		later := h.record(t, "s", toolCall("c", "call-1", "f", "{bad"), toolResult("d", "call-1", "ok"))
+		later := h.recordTurn(t, "s", toolCall("c", "call-1", "f", "{bad"), toolResult("d", "call-1", "ok"))
 		if len(later.GetFindings()) != 1 || later.GetFindings()[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_ARGUMENTS_NOT_JSON {
 			t.Errorf("findings %v", later.GetFindings())
 		}
 	})
 	t.Run("counts the steps since the user spoke", func(t *testing.T) {
 		h := start(t)
-		r := h.record(t, "s", user("", "go"), assistant("", "one"), assistant("", "two"))
+		r := h.recordTurn(t, "s", user("", "go"), assistant("", "one"), assistant("", "two"))
 		if r.GetStepsSinceUser() != 2 {
 			t.Errorf("%d steps, want 2", r.GetStepsSinceUser())
 		}
 	})
 	t.Run("keeps everything over a restart", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("a", "hello"), assistant("b", "hi"))
+		h.recordTurn(t, "s", user("a", "hello"), assistant("b", "hi"))
 		before := h.transcript(t, "s")
 		h.stop()
 		h = startOn(t, h.data, noChange)
@@ -216,11 +216,11 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 	}
 	t.Run("is stored as such, with a finding, and known when it is sent again", func(t *testing.T) {
 		h := start(t)
-		reply := h.record(t, "s", user("q", "hello"), empty())
+		reply := h.recordTurn(t, "s", user("q", "hello"), empty())
 		if f := reply.GetFindings(); reply.GetLastSeq() != 2 || len(f) != 1 || f[0].GetKind() != memoryv1.FindingKind_FINDING_KIND_EMPTY || f[0].GetMessageId() != "aborted" {
 			t.Errorf("reply %v", reply)
 		}
-		if again := h.record(t, "s", empty()); len(again.GetDeduplicatedIds()) != 1 {
+		if again := h.recordTurn(t, "s", empty()); len(again.GetDeduplicatedIds()) != 1 {
 			t.Errorf("sent again: %v", again)
 		}
 		list := must(h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s"}))(t)
@@ -230,7 +230,7 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 	})
 	t.Run("stands in no rendering", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("q", "hello"), empty(), user("", "still there?"))
+		h.recordTurn(t, "s", user("q", "hello"), empty(), user("", "still there?"))
 		for render, check := range map[memoryv1.Render]func([]byte) error{memoryv1.Render_RENDER_OPENAI: providerrules.OpenAI, memoryv1.Render_RENDER_ANTHROPIC: providerrules.Anthropic} {
 			r := h.context(t, &memoryv1.BuildContextRequest{SessionId: "s", Render: render, Pending: []*memoryv1.Message{empty()}})
 			if err := check([]byte(r.GetRendering())); err != nil || strings.Contains(r.GetRendering(), `"assistant"`) {
@@ -244,7 +244,7 @@ func TestAnEmptyMessageOfTheAssistant(t *testing.T) {
 		for i := range 14 {
 			said = append(said, user("", fmt.Sprintf("I was in Porto on day %d.", i)), &memoryv1.Message{Role: memoryv1.Role_ROLE_ASSISTANT})
 		}
-		h.record(t, "s", said...)
+		h.recordTurn(t, "s", said...)
 		reply := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Of: []memoryv1.Watermark{memoryv1.Watermark_WATERMARK_EXTRACTED, memoryv1.Watermark_WATERMARK_SUMMARISED}, MinSeq: 20, Timeout: longWait}))(t)
 		if !reply.GetReached() || reply.GetParkedJobId() != "" {
 			t.Errorf("waited: %v", reply)

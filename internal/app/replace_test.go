@@ -34,7 +34,7 @@ func TestReplaceMessages(t *testing.T) {
 	t.Run("what is the same stays with its id, the rest is erased or recorded", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), assistant("2", "two"), user("3", "three"), assistant("4", "four"))
+		h.recordTurn(t, "s", user("1", "one"), assistant("2", "two"), user("3", "three"), assistant("4", "four"))
 		r := must(h.ReplaceMessages(h.ctx, replacing("", user("", "one"), user("", "three"), assistant("4", "other words"), user("", "five"))))(t)
 		if got := r.GetMessageIds(); len(got) != 4 || !slices.Equal(got[:3], []string{"1", "3", "4"}) || r.GetKept() != 2 {
 			t.Errorf("%v, %d were kept", got, r.GetKept())
@@ -54,9 +54,9 @@ func TestReplaceMessages(t *testing.T) {
 	t.Run("a list that changed since it was read is refused, and nothing is changed", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), user("2", "two"), user("3", "three"))
+		h.recordTurn(t, "s", user("1", "one"), user("2", "two"), user("3", "three"))
 		changes := map[string]func(){
-			"recorded": func() { h.record(t, "s", user("", "four")) },
+			"recorded": func() { h.recordTurn(t, "s", user("", "four")) },
 			"popped":   func() { must(h.PopMessages(h.ctx, &memoryv1.PopMessagesRequest{UserId: "ada", SessionId: "s"}))(t) },
 			"hidden":   func() { h.hide(t, "s", "1", true) },
 			"shown":    func() { h.hide(t, "s", "1", false) },
@@ -75,7 +75,7 @@ func TestReplaceMessages(t *testing.T) {
 	t.Run("of calls at once by one etag one gets through, and nothing of the others is there", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), user("2", "two"))
+		h.recordTurn(t, "s", user("1", "one"), user("2", "two"))
 		etag := visible(t, h).GetEtag()
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -107,7 +107,7 @@ func TestReplaceMessages(t *testing.T) {
 			if first := must(h.ReplaceMessages(h.ctx, req))(t); first.GetReplayed() || len(first.GetMessageIds()) != 1 {
 				t.Errorf("first %v", first)
 			}
-			h.record(t, "s", user("", "later"))
+			h.recordTurn(t, "s", user("", "later"))
 			if again := must(h.ReplaceMessages(h.ctx, req))(t); !again.GetReplayed() || len(again.GetMessageIds()) != 0 {
 				t.Errorf("again %v", again)
 			}
@@ -128,7 +128,7 @@ func TestReplaceMessages(t *testing.T) {
 			m.Hidden = i%10 != 4 // 5, 15, … are shown
 			all = append(all, m)
 		}
-		h.record(t, "s", all...)
+		h.recordTurn(t, "s", all...)
 		for _, newest := range []bool{false, true} {
 			var pages []int
 			for token := ""; ; {
@@ -160,7 +160,7 @@ func TestReplaceMessages(t *testing.T) {
 		for i := range 9 {
 			all = append(all, user(fmt.Sprint(i+1), fmt.Sprint("words ", i+1)))
 		}
-		h.record(t, "s", all...)
+		h.recordTurn(t, "s", all...)
 		must(h.DeleteMessages(h.ctx, &memoryv1.DeleteMessagesRequest{UserId: "ada", SessionId: "s", MessageIds: []string{"6"}}))(t)
 		for _, c := range []struct {
 			from   int64
@@ -197,7 +197,7 @@ func TestReplaceMessages(t *testing.T) {
 	t.Run("messages up to after_seq stay", func(t *testing.T) {
 		t.Parallel()
 		h := start(t)
-		h.record(t, "s", user("1", "one"), user("2", "two"), user("3", "three"))
+		h.recordTurn(t, "s", user("1", "one"), user("2", "two"), user("3", "three"))
 		req := replacing("", user("", "new"))
 		req.AfterSeq = 2
 		must(h.ReplaceMessages(h.ctx, req))(t)
@@ -210,7 +210,7 @@ func TestReplaceMessages(t *testing.T) {
 		h := start(t)
 		first := user("", "one")
 		first.Original = &memoryv1.Original{Format: "x", Data: []byte("a")}
-		h.record(t, "s", first, toolCall("2", "call-1", "weather", "{}"), assistant("3", "three"))
+		h.recordTurn(t, "s", first, toolCall("2", "call-1", "weather", "{}"), assistant("3", "three"))
 		first.Original.Data = []byte("b")
 		r := must(h.ReplaceMessages(h.ctx, replacing("", first, toolCall("2", "call-1", "weather", "{}"), toolResult("", "call-1", "sunny"))))(t)
 		if r.GetKept() != 0 || len(r.GetFindings()) != 0 {
@@ -230,7 +230,7 @@ func TestReplaceMessages(t *testing.T) {
 		req.AfterSeq = -1
 		_, err = h.ReplaceMessages(h.ctx, req)
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "after_seq")
-		h.record(t, "s", user("1", "one"))
+		h.recordTurn(t, "s", user("1", "one"))
 		before := listed(visible(t, h))
 		_, err = h.ReplaceMessages(h.ctx, replacing("", user("2", "two"), user("", "")))
 		refused(t, err, codes.InvalidArgument, "FIELD_INVALID", "messages[1]")

@@ -76,8 +76,8 @@ func TestARerankerOrdersMessagesOfTheRealServer(t *testing.T) {
 		c.RerankBaseURL, c.RerankModel, c.RerankAPIKey = endpoint.URL+"/v2", "scripted", secret.New("canary-key")
 		c.RerankDeadline, c.MetricsListen = 10*time.Second, "127.0.0.1:0" // what it answers is looked at, so it is waited for
 	})
-	h.record(t, "one", user("a", "Roses, roses, nothing but roses."))
-	h.record(t, "two", user("b", "Next week the gardener comes and cuts the many roses near the pond and the gate."))
+	h.recordTurn(t, "one", user("a", "Roses, roses, nothing but roses."))
+	h.recordTurn(t, "two", user("b", "Next week the gardener comes and cuts the many roses near the pond and the gate."))
 	must(h.Record(h.ctx, &memoryv1.RecordRequest{UserId: "eve", SessionId: "one", Messages: []*memoryv1.Message{user("c", "Eve's black roses.")}}))(t)
 	search := func() (ids []string, reply *memoryv1.SearchMessagesResponse) {
 		reply = must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "roses", Explain: true}))(t)

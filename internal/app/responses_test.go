@@ -57,7 +57,7 @@ func TestContextsForResponses(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	})
-	h.record(t, "s", items(t, compacted, asked, thought, call)...)
+	h.recordTurn(t, "s", items(t, compacted, asked, thought, call)...)
 	t.Run("what only OpenAI reads comes back as it was, before a pending result too", func(t *testing.T) {
 		want := []string{
 			compacted, `{"role":"user","content":"which ferry leaves first?"}`, thought,
@@ -73,7 +73,7 @@ func TestContextsForResponses(t *testing.T) {
 			t.Errorf("got\n%s", got)
 		}
 	})
-	h.record(t, "s", items(t, output, earlier, searched, `{"role":"assistant","content":"At 06:40."}`, `{"role":"user","content":"and today is?"}`, shell)...)
+	h.recordTurn(t, "s", items(t, output, earlier, searched, `{"role":"assistant","content":"At 06:40."}`, `{"role":"user","content":"and today is?"}`, shell)...)
 	t.Run("reasoning of an earlier turn comes back only with an item that names it; custom tools keep their outputs", func(t *testing.T) {
 		got := strings.Join(input(t, h, items(t, shellTold)...), "\n")
 		if strings.Contains(got, "rs_1") || !strings.Contains(got, earlier+"\n"+searched) || !strings.Contains(got, shell+"\n"+shellTold) {

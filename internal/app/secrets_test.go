@@ -164,7 +164,7 @@ func TestSecretsInWhatACallerWritesBesideMessages(t *testing.T) {
 				p.MaskSecrets = contextprofile.MaskSecrets(profile)
 				c.Profiles["default"] = p
 			})
-			h.record(t, "s", user("m1", "I moved to Lisbon in May and I work as a baker."), assistant("", "Lisbon is a fine place for bakers."))
+			h.recordTurn(t, "s", user("m1", "I moved to Lisbon in May and I work as a baker."), assistant("", "Lisbon is a fine place for bakers."))
 			h.summarize(t, "s")
 			session := must(h.UpdateSession(h.ctx, &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{
 				UserId: "ada", SessionId: "s", Title: says, Metadata: object("note", structString(says)),

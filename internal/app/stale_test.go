@@ -138,7 +138,7 @@ func TestADeletedFactSaidAnew(t *testing.T) {
 	t.Run("an old message that comes late does not bring it back", func(t *testing.T) {
 		old := user("", "I am vegan.")
 		old.CreateTime = f.GetCreateTime()
-		h.record(t, "late", old, assistant("", "I see."))
+		h.recordTurn(t, "late", old, assistant("", "I see."))
 		h.catchUp(t, "late")
 		if got := texts(h.listFacts(t, true)); len(got) != 0 {
 			t.Errorf("known is %q", got)

@@ -51,7 +51,7 @@ func TestCallsAreRefusedWhileTheStoreDoesNotAnswer(t *testing.T) {
 		return truth
 	}}
 	h := startWith(t, filepath.Join(t.TempDir(), "strata.db"), wrap, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
-	h.record(t, "s", user("m1", "I like figs"))
+	h.recordTurn(t, "s", user("m1", "I like figs"))
 	list := func() error {
 		_, err := h.ListMessages(h.ctx, &memoryv1.ListMessagesRequest{UserId: "ada", SessionId: "s", PageSize: hangingPage, NewestFirst: true})
 		return err

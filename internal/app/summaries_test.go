@@ -79,7 +79,7 @@ func TestSummaries(t *testing.T) {
 		}})
 		t.Cleanup(model.Close)
 		h := startOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) { c.ChatBaseURL, c.SummaryModel = model.URL(), "scripted" })
-		h.record(t, "s", user("", "I moved to Lisbon in March."), assistant("", "A fine city."),
+		h.recordTurn(t, "s", user("", "I moved to Lisbon in March."), assistant("", "A fine city."),
 			user("", "We agreed to pay Mr. Costa a deposit of 480 euros."), assistant("", "I keep it in mind."),
 			user("", "My sister Mia visits us in June."), assistant("", "How nice."))
 		got := h.summarize(t, "s").GetSummary()
@@ -116,7 +116,7 @@ func TestSummaries(t *testing.T) {
 	})
 	t.Run("a week that is over is summarised, listed and found by its name", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", at(user("", "My sister Grace is allergic to peanuts, we decided in Vienna."), 0), at(assistant("", "I will avoid peanuts for Grace."), 0))
+		h.recordTurn(t, "s", at(user("", "My sister Grace is allergic to peanuts, we decided in Vienna."), 0), at(assistant("", "I will avoid peanuts for Grace."), 0))
 		h.summarize(t, "s")
 		h.stop()
 		h = startOn(t, h.data, noChange) // the sweep at the start finds what a later one would

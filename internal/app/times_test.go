@@ -16,12 +16,12 @@ func TestATimeFindsWhatWasSaidThenOrTellsOfIt(t *testing.T) {
 	setTimezone(t, h, "America/Los_Angeles")
 	zone := location(t, "America/Los_Angeles")
 	at := func(day, hour int) time.Time { return time.Date(2025, 3, day, hour, 0, 0, 0, zone) }
-	h.record(t, "one", saidAt(user("week", "Has this Tuesday lasted a whole week, or did I sleep through the last month?"), at(1, 9)),
+	h.recordTurn(t, "one", saidAt(user("week", "Has this Tuesday lasted a whole week, or did I sleep through the last month?"), at(1, 9)),
 		saidAt(assistant("re", "It happens to the best of us, last week or any other."), at(1, 9)))
-	h.record(t, "two", saidAt(user("splint", "Saw Dr. Okafor, he put my wrist into a splint."), at(4, 20))) // the 5th in UTC
-	h.record(t, "three", saidAt(user("sleep", "Wide awake, the baby upstairs cries and I think of the lawsuit."), at(8, 3)),
+	h.recordTurn(t, "two", saidAt(user("splint", "Saw Dr. Okafor, he put my wrist into a splint."), at(4, 20))) // the 5th in UTC
+	h.recordTurn(t, "three", saidAt(user("sleep", "Wide awake, the baby upstairs cries and I think of the lawsuit."), at(8, 3)),
 		saidAt(user("ok", "ok"), at(8, 3)))
-	h.record(t, "four", saidAt(user("landlord", "The day before yesterday the landlord took the washing machine away."), at(12, 21)),
+	h.recordTurn(t, "four", saidAt(user("landlord", "The day before yesterday the landlord took the washing machine away."), at(12, 21)),
 		saidAt(user("exam", "My exam is on 2 April in the big hall."), at(12, 21)))
 	first := func(t *testing.T, query string, asOf time.Time) string {
 		t.Helper()

@@ -49,7 +49,7 @@ func TestCountingImagesAndTools(t *testing.T) {
 		}
 	})
 	t.Run("a context keeps the tools' tokens free beside those that are given as a number", func(t *testing.T) {
-		h.record(t, "s", user("", "hello"))
+		h.recordTurn(t, "s", user("", "hello"))
 		req := &memoryv1.BuildContextRequest{SessionId: "s", ToolSchemaTokens: 100}
 		without := h.context(t, req).GetUsage()
 		counted := must(h.history.CountTokens(h.ctx, &memoryv1.CountTokensRequest{ToolsJson: toolList, Counter: memoryv1.TokenCounter_TOKEN_COUNTER_O200K_BASE}))(t)
@@ -80,7 +80,7 @@ func TestCountingImagesAndTools(t *testing.T) {
 		}
 	})
 	t.Run("an image's size is stored, comes back, and is what the context is charged", func(t *testing.T) {
-		h.record(t, "pictures", picture("p", &memoryv1.ImageSize{Width: 1024, Height: 1024, Detail: memoryv1.ImageDetail_IMAGE_DETAIL_HIGH}))
+		h.recordTurn(t, "pictures", picture("p", &memoryv1.ImageSize{Width: 1024, Height: 1024, Detail: memoryv1.ImageDetail_IMAGE_DETAIL_HIGH}))
 		m := h.transcript(t, "pictures")[0]
 		if got := m.GetParts()[1].GetUri().GetImage(); got.GetWidth() != 1024 || got.GetHeight() != 1024 || got.GetDetail() != memoryv1.ImageDetail_IMAGE_DETAIL_HIGH {
 			t.Errorf("image %v", got)

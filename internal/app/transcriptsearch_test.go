@@ -88,12 +88,12 @@ func TestTheTranscriptAloneMeansTheSameInEveryStore(t *testing.T) {
 func testTranscriptSearch(t *testing.T, s transcriptSearch) {
 	at := func(hour int) time.Time { return time.Date(2025, 3, 1, hour, 0, 0, 0, time.UTC) }
 	long := strings.Repeat("Nothing of note happened on that quiet afternoon by the sea. ", 40)
-	s.record(t, "trip", saidAt(user("en1", "Book the night train to Vienna."), at(1)), saidAt(assistant("en2", "The train at night is booked; a train, a train!"), at(2)),
+	s.recordTurn(t, "trip", saidAt(user("en1", "Book the night train to Vienna."), at(1)), saidAt(assistant("en2", "The train at night is booked; a train, a train!"), at(2)),
 		saidAt(user("en3", "He asked: to be, or not to be?"), at(3)), saidAt(assistant("long", long+"\n\nLa montaña estaba nevada.\n\n"+long), at(4)))
-	s.record(t, "casa", saidAt(user("es1", "Mañana por la mañana iré al médico."), at(5)), saidAt(assistant("es2", "El médico atiende por la tarde, mañana no."), at(6)))
-	s.record(t, "집", saidAt(user("ko1", "오늘 고양이가 커피를 마셨어요."), at(7)), saidAt(assistant("ko2", "커피는 고양이에게 안 좋습니다."), at(8)))
-	s.record(t, "家", saidAt(user("ja1", "昨日、東京タワーに行ってきました。ありがとう！"), at(9)), saidAt(assistant("zh1", "其实我喜欢喝茶，不喜欢咖啡。"), at(10)))
-	s.record(t, "tie", saidAt(user("tie1", "The zither is out of tune."), at(11)), saidAt(user("tie2", "The zither is new."), at(11)), saidAt(user("tie3", "A zither."), at(11)))
+	s.recordTurn(t, "casa", saidAt(user("es1", "Mañana por la mañana iré al médico."), at(5)), saidAt(assistant("es2", "El médico atiende por la tarde, mañana no."), at(6)))
+	s.recordTurn(t, "집", saidAt(user("ko1", "오늘 고양이가 커피를 마셨어요."), at(7)), saidAt(assistant("ko2", "커피는 고양이에게 안 좋습니다."), at(8)))
+	s.recordTurn(t, "家", saidAt(user("ja1", "昨日、東京タワーに行ってきました。ありがとう！"), at(9)), saidAt(assistant("zh1", "其实我喜欢喝茶，不喜欢咖啡。"), at(10)))
+	s.recordTurn(t, "tie", saidAt(user("tie1", "The zither is out of tune."), at(11)), saidAt(user("tie2", "The zither is new."), at(11)), saidAt(user("tie3", "A zither."), at(11)))
 	const all = 13
 	eventually(t, "everything is found", func() bool {
 		reply := must(s.SearchMessages(s.ctx, &memoryv1.SearchMessagesRequest{
@@ -170,14 +170,14 @@ func testTranscriptSearch(t *testing.T, s transcriptSearch) {
 		}
 	})
 	t.Run("a phrase is found behind more near misses than one call looks at", func(t *testing.T) {
-		s.record(t, "crowd", saidAt(user("needle", "The grey heron stood still."), at(12)))
+		s.recordTurn(t, "crowd", saidAt(user("needle", "The grey heron stood still."), at(12)))
 		const crowd = 2100
 		for from := 0; from < crowd; from += 700 {
 			var some []*memoryv1.Message
 			for i := range 700 {
 				some = append(some, saidAt(user(fmt.Sprint("near", from+i), "A heron, grey as slate."), at(13)))
 			}
-			s.record(t, "crowd", some...)
+			s.recordTurn(t, "crowd", some...)
 		}
 		eventually(t, "the crowd is indexed", func() bool {
 			return len(must(s.SearchMessages(s.ctx, &memoryv1.SearchMessagesRequest{
@@ -234,7 +234,7 @@ func TestASearchOfTheTranscriptRefusesWhatItCannotDo(t *testing.T) {
 func TestAHybridSearchKeepsToRoles(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.record(t, "s", user("u", "I play the theorbo in Lucca."), assistant("a", "The theorbo is a lute, and Lucca a fine town."))
+	h.recordTurn(t, "s", user("u", "I play the theorbo in Lucca."), assistant("a", "The theorbo is a lute, and Lucca a fine town."))
 	for role, want := range map[memoryv1.Role]string{memoryv1.Role_ROLE_USER: "u", memoryv1.Role_ROLE_ASSISTANT: "a"} {
 		hits := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{UserId: "ada", Query: "theorbo in Lucca", Roles: []memoryv1.Role{role}}))(t).GetHits()
 		if len(hits) != 1 || hits[0].GetMessage().GetId() != want {
@@ -262,7 +262,7 @@ func TestAHybridSearchKeepsToTimesByTheMicrosecond(t *testing.T) {
 func testTimesByTheMicrosecond(t *testing.T, h *harness) {
 	at := func(micros int) time.Time { return time.Date(2025, 3, 1, 9, 0, 0, micros*1000, time.UTC) }
 	stamp := func(micros int) *timestamppb.Timestamp { return timestamppb.New(at(micros)) }
-	h.record(t, "s", saidAt(user("early", "The zither is old."), at(200)), saidAt(user("late", "The zither is new."), at(700)))
+	h.recordTurn(t, "s", saidAt(user("early", "The zither is old."), at(200)), saidAt(user("late", "The zither is new."), at(700)))
 	eventually(t, "the views have both", func() bool {
 		reply := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{
 			UserId: "ada", Query: "zither", Mode: memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT,
@@ -295,7 +295,7 @@ func testTimesByTheMicrosecond(t *testing.T, h *harness) {
 func TestTheTranscriptIsSearchedInTheIndexWhileElasticsearchIsDown(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, t.TempDir()+"/strata.db", func(c *config.Config) { c.ElasticsearchURL = "http://127.0.0.1:9" })
-	h.record(t, "s", user("1", "The zither is out of tune."), user("2", "It is a zither."))
+	h.recordTurn(t, "s", user("1", "The zither is out of tune."), user("2", "It is a zither."))
 	reply := must(h.SearchMessages(h.ctx, &memoryv1.SearchMessagesRequest{
 		UserId: "ada", Mode: memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT, Phrases: []string{"the zither"},
 	}))(t)

@@ -49,7 +49,7 @@ func addsUp(e *memoryv1.Explanation) bool {
 func TestMessagesAreFoundByMeaning(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.record(t, "old", user("nurse", "I work as a nurse at the clinic downtown."), user("bike", "My bicycle needs a new chain."), user("soup", "Tomato soup is what I cook on Sundays."))
+	h.recordTurn(t, "old", user("nurse", "I work as a nurse at the clinic downtown."), user("bike", "My bicycle needs a new chain."), user("soup", "Tomato soup is what I cook on Sundays."))
 	h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "old", Query: "x"})
 	search := func(query string) *memoryv1.SearchMessagesResponse {
 		t.Helper()
@@ -112,7 +112,7 @@ func TestOneIndexRanksForSearchAndContext(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	for i := range 30 {
-		h.record(t, "old", user(fmt.Sprint("m", i), fmt.Sprintf("Entry %d: we talked about %s and a trip to the mountains.", i, []string{"roses", "soup", "trains"}[i%3])))
+		h.recordTurn(t, "old", user(fmt.Sprint("m", i), fmt.Sprintf("Entry %d: we talked about %s and a trip to the mountains.", i, []string{"roses", "soup", "trains"}[i%3])))
 	}
 	h.indexed(t, &memoryv1.BuildContextRequest{SessionId: "old", Query: "x"})
 	const query = "Did we plan roses for the mountain trip?"

@@ -127,7 +127,7 @@ func TestAModelsWishesAndProjectFactsAreLearnt(t *testing.T) {
 		return say(ops)
 	}}, noChange)
 	for said := range answers {
-		h.record(t, "s", user("", said))
+		h.recordTurn(t, "s", user("", said))
 	}
 	h.catchUp(t, "s")
 	shows(t, h, "dinner?", "Wants answers in German", "wish")

@@ -24,7 +24,7 @@ func TestWork(t *testing.T) {
 	t.Parallel()
 	t.Run("a wait ends when messages are indexed and facts learnt", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("", "I live in Rome."))
+		h.recordTurn(t, "s", user("", "I live in Rome."))
 		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		if w := r.GetWatermarks(); !r.GetReached() || w.GetRecorded() != 1 || w.GetIndexed() != 1 || w.GetExtracted() != 1 || r.GetParkedJobId() != "" {
 			t.Errorf("waited %v", r)
@@ -32,7 +32,7 @@ func TestWork(t *testing.T) {
 	})
 	t.Run("a wait for what does not happen ends with its timeout", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("", "I live in Rome."))
+		h.recordTurn(t, "s", user("", "I live in Rome."))
 		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{
 			UserId: "ada", SessionId: "s", MinSeq: 9, Timeout: durationpb.New(10 * time.Millisecond),
 		}))(t)
@@ -42,7 +42,7 @@ func TestWork(t *testing.T) {
 	})
 	t.Run("a wait is answered within the server's and the client's deadline", func(t *testing.T) {
 		h := start(t)
-		h.record(t, "s", user("", "I live in Rome.")) // by a server that gives it all the time it takes
+		h.recordTurn(t, "s", user("", "I live in Rome.")) // by a server that gives it all the time it takes
 		h.stop()
 		h = startOn(t, h.data, func(c *config.Config) { c.RequestTimeout = time.Second })
 		req := &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", MinSeq: 9, Timeout: durationpb.New(time.Hour)}
@@ -184,7 +184,7 @@ func TestAProfileSetsTheLanguageOfFacts(t *testing.T) {
 		p.Extraction.Language = "de"
 		c.Profiles["default"] = p
 	})
-	h.record(t, "s", user("", "I live in Lisbon"), assistant("", "A fine city."))
+	h.recordTurn(t, "s", user("", "I live in Lisbon"), assistant("", "A fine city."))
 	h.catchUp(t, "s")
 	if system := <-systems; !strings.Contains(system, "BCP 47 tag de") {
 		t.Errorf("the prompt does not ask for German: %s", system)
@@ -223,7 +223,7 @@ func TestConsentWhileTheModelIsAsked(t *testing.T) {
 				}
 				return livesIn("Rome", "I live in Rome")
 			})
-			h.record(t, "s", user("m", "I live in Rome."), assistant("", "I see."))
+			h.recordTurn(t, "s", user("m", "I live in Rome."), assistant("", "I see."))
 			eventually(t, "the job is skipped", func() bool {
 				jobs := h.jobs(t, memoryv1.JobState_JOB_STATE_SKIPPED)
 				return len(jobs) == 1 && jobs[0].GetReason() == "extract_none" && jobs[0].GetModelCalls() == 1
@@ -246,7 +246,7 @@ func TestParkedJobs(t *testing.T) {
 			}
 			return livesIn("Rome", "I live in Rome")
 		})
-		h.record(t, "s", user("", "I live in Rome."), assistant("", "I see."))
+		h.recordTurn(t, "s", user("", "I live in Rome."), assistant("", "I see."))
 		r := must(h.work().WaitForWatermark(h.ctx, &memoryv1.WaitForWatermarkRequest{UserId: "ada", SessionId: "s", Timeout: longWait}))(t)
 		jobs := h.jobs(t)
 		if r.GetReached() || len(jobs) != 1 || r.GetParkedJobId() != jobs[0].GetJobId() || jobs[0].GetState() != memoryv1.JobState_JOB_STATE_PARKED || !strings.Contains(jobs[0].GetReason(), "401") {
