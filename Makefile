@@ -61,7 +61,7 @@ test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and
 # (gRPC and REST), one hostile string in a hundred is sent, no cell of the deletion matrix is tried, nor what makes one call after the
 # other. What is about several calls, writers, workers or servers at once stays whole. go vet has been there: make lint runs it.
 RACE := -race -vet=off -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short $(TOGETHER)
-CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/cli$$'
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|internal/testing/e2e"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/cli$$'
 
 race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
 	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
@@ -72,8 +72,8 @@ sdks: ## the Python SDKs that a test gives renderings to, and the schemas of the
 		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
 
 real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server, and the console in Chromium; installs them, but for Node.js, Python 3, curl and chromium
-	folder=$$(internal/app/testdata/clients/install.sh); \
-		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run='TestRealClients|TestTheConsoleInABrowser' ./internal/app
+	folder=$$(internal/testing/e2e/edge/testdata/clients/install.sh); \
+		STRATA_TEST_CLIENTS="$$folder" STRATA_TEST_REQUIRE=clients go test -count=1 -run='TestRealClients|TestTheConsoleInABrowser' ./internal/testing/e2e/edge
 
 clients: clients-python clients-typescript ## the clients of other languages: their stubs from proto/, and packages in clients/*/dist
 
@@ -266,7 +266,7 @@ proof-servers: ## with the three servers: every outage, every hostile string, th
 
 proof-erasure: ## with the three servers: every cell of the deletion matrix
 	$(MAKE) backends-up
-	@$(TIERS) STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch go test -count=1 -timeout=60m -run=TestDeletionMatrix ./internal/app
+	@$(TIERS) STRATA_TEST_FULL=1 STRATA_TEST_REQUIRE=mongodb,milvus,elasticsearch go test -count=1 -timeout=60m -run=TestDeletionMatrix ./internal/testing/e2e/erasure
 
 proof-release: ## two builds with equal bytes, the chart, dashboards and alerts
 	$(MAKE) release-check
@@ -291,7 +291,7 @@ backends-wipe: ## kill them and delete their data
 	@tools/backends/backends.sh wipe
 
 # The packages above the drivers, whose tests want real servers too.
-OVER_SERVERS := ./internal/storecopy ./internal/app ./internal/cli
+OVER_SERVERS := ./internal/storecopy ./internal/testing/e2e/... ./internal/cli
 
 other-packages: # what make test-integration does not run, by import path
 	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"
