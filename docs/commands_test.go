@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // block is a fenced block of a page.

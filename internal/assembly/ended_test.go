@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/canceltest"
 	"github.com/stratamem/strata/internal/tokens"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 // hiding is the input with the messages of these seqs hidden.

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 // policed is a session of n messages of which a policy keeps those at kept, drops those up to the tail, and leaves the

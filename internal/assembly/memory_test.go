@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 	"github.com/stratamem/strata/internal/tokens"
 )
 

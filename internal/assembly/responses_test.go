@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 	"github.com/stratamem/strata/internal/tokens"
 )
 

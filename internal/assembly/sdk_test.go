@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/providerrules"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -125,7 +125,7 @@ func TestRenderingsFitTheRequestTypesOfTheSDKs(t *testing.T) {
 func TestTheSDKsAndLangChainTakeRenderings(t *testing.T) {
 	python := os.Getenv("STRATA_TEST_SDKS_PYTHON")
 	if python == "" {
-		backend.Missing(t, "sdks", "STRATA_TEST_SDKS_PYTHON is not set: internal/assembly/providerrules/sdks/venv.sh makes the Python and prints it")
+		backend.Missing(t, "sdks", "STRATA_TEST_SDKS_PYTHON is not set: internal/testing/providerrules/sdks/venv.sh makes the Python and prints it")
 	}
 	folder := filepath.Join("providerrules", "sdks")
 	t.Run("the committed schemas are those of the installed SDKs", func(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // What a call pays for a key that the server sees for the first time: two reads of the store.

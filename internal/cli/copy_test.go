@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/secret"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // served runs do while a server serves what the configuration names.

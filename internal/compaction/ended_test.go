@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/testing/canceltest"
 	"github.com/stratamem/strata/internal/tokens"
 )
 

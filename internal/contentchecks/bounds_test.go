@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/canceltest"
 	"github.com/stratamem/strata/internal/tokens"
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/store/storetest/memview"
+	"github.com/stratamem/strata/internal/testing/storetest/memview"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
 

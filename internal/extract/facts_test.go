@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/heaptest"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/heaptest"
 )
 
 // drawStatement draws a fact out of few words, so that many are the same, similar or of one property.
@@ -191,7 +191,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 		t.Run(fmt.Sprintf("%d facts", each), func(t *testing.T) {
 			heaptest.Compare(t, max(4, 4000/each), func(user int) func() Facts {
 				var given []memory.Fact
-				for i, query := range (testconversations.Shape{Seed: uint64(user)}).Queries(each) {
+				for i, query := range (conversations.Shape{Seed: uint64(user)}).Queries(each) {
 					id := fmt.Sprintf("%08d-%013d", user, i)
 					given = append(given, memory.Fact{ID: id, Text: "Asks " + query, ValidFrom: time.Unix(int64(i), 0)})
 				}

@@ -15,10 +15,10 @@ import (
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

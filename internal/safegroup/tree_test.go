@@ -12,7 +12,7 @@ import (
 )
 
 // testOnly are the trees that only tests and measuring tools use: a panic there ends no server.
-var testOnly = []string{"internal/backendtest", "internal/testconversations", "internal/store/storetest", "internal/llm/llmtest"}
+var testOnly = []string{"internal/testing/backendtest", "internal/testing/conversations", "internal/testing/storetest", "internal/testing/llmtest"}
 
 func TestEveryGoroutineOfTheProductIsContained(t *testing.T) {
 	files := 0

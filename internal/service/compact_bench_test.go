@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
@@ -39,7 +39,7 @@ func clearAndTrim() compaction.Policy {
 func toolHistory(seed uint64, n int) []memory.Message {
 	all := make([]memory.Message, n)
 	for i := range all {
-		words := testconversations.Text(seed+uint64(i), 80)
+		words := conversations.Text(seed+uint64(i), 80)
 		call := fmt.Sprintf("call-%d", i/4)
 		switch i % 4 {
 		case 0:
@@ -47,7 +47,7 @@ func toolHistory(seed uint64, n int) []memory.Message {
 		case 1:
 			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{{Kind: memory.PartToolCall, CallID: call, Name: "look", Arguments: `{"deep":true}`}}}
 		case 2:
-			result := memory.TextPart(testconversations.Text(seed+uint64(i), 1360))
+			result := memory.TextPart(conversations.Text(seed+uint64(i), 1360))
 			all[i] = memory.Message{Role: memory.RoleTool, Parts: []memory.Part{{Kind: memory.PartToolResult, CallID: call, Parts: []memory.Part{result}}}}
 		default:
 			all[i] = memory.Message{Role: memory.RoleAssistant, Parts: []memory.Part{memory.TextPart(words)}}

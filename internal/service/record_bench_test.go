@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // BenchmarkRecord records turns of two messages, 1 kB together, in 64 sessions of a data file, one after the other. The baseline is a
@@ -21,7 +21,7 @@ func BenchmarkRecord(b *testing.B) {
 	ours, bare := recorder(b), bareInsert(b)
 	texts := make([]string, 512)
 	for i := range texts {
-		texts[i] = testconversations.Text(uint64(i), 500)
+		texts[i] = conversations.Text(uint64(i), 500)
 	}
 	record := func(n int) error {
 		p := service.RecordParams{Ref: memory.UserRef{Tenant: "t", UserID: "u"}.Session(fmt.Sprint("s", n%64))}

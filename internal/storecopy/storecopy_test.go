@@ -19,8 +19,8 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
 	"github.com/stratamem/strata/internal/storecopy"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -64,7 +64,7 @@ func TestCountsDoNotDependOnWhatWasCountedBefore(t *testing.T) {
 	const texts = 200
 	whole := map[string]*codec.Codec{tokens.O200K: codec.NewO200kBase(), tokens.CL100K: codec.NewCl100kBase()}
 	text := func(i int) string {
-		return fmt.Sprintf("%s q%dx %s", testconversations.Text(uint64(i), 300), i, strings.Repeat("한 ", i%5))
+		return fmt.Sprintf("%s q%dx %s", conversations.Text(uint64(i), 300), i, strings.Repeat("한 ", i%5))
 	}
 	var g errgroup.Group
 	for worker := range 4 {
@@ -100,7 +100,7 @@ func TestCountsDoNotDependOnWhatWasCountedBefore(t *testing.T) {
 func BenchmarkCountMessage(b *testing.B) {
 	messages := make([]memory.Message, 512)
 	for i := range messages {
-		messages[i] = said(testconversations.Text(uint64(i), 500))
+		messages[i] = said(conversations.Text(uint64(i), 500))
 		tokens.CountMessage(messages[i])
 	}
 	var counters []tokens.Counter
@@ -143,7 +143,7 @@ func BenchmarkCountMessage(b *testing.B) {
 }
 
 func BenchmarkCost(b *testing.B) {
-	benchmarkCost(b, "English", testconversations.Text(1, 1000))
+	benchmarkCost(b, "English", conversations.Text(1, 1000))
 	benchmarkCost(b, "Korean", strings.Repeat("지난주에 부산에서 친구를 만나 바다를 보고 왔어요. 다음에는 기차로 가려고 해요, 아마 봄에요. ", 500))
 }
 

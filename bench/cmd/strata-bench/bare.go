@@ -8,7 +8,7 @@ import (
 
 	_ "modernc.org/sqlite" // the same engine as the server's, without anything around it
 
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // bare is the floor under Record: one durable insert of the same bytes into an otherwise empty SQLite file, with the
@@ -33,7 +33,7 @@ func openBare(ctx context.Context, path string) (*bare, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare bare insert: %w", err)
 	}
-	return &bare{db, insert, []byte(testconversations.Text(9, turnBytes))}, nil
+	return &bare{db, insert, []byte(conversations.Text(9, turnBytes))}, nil
 }
 
 func (b *bare) record(ctx context.Context) error {

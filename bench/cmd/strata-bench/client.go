@@ -13,7 +13,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // handlerTrailer is the trailer in which the server says how many microseconds its handler took.
@@ -68,7 +68,7 @@ func protoMessage(m memory.Message) *memoryv1.Message {
 
 // load records a user's conversations and waits until the background work has done what it has to: what is measured
 // afterwards does not share the machine with it.
-func load(ctx context.Context, c memoryv1.MemoryServiceClient, user string, shape testconversations.Shape) error {
+func load(ctx context.Context, c memoryv1.MemoryServiceClient, user string, shape conversations.Shape) error {
 	sessions := shape.Conversations()
 	for _, s := range sessions {
 		for i := 0; i < len(s.Messages); i += perTurn {

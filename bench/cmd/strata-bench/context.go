@@ -11,7 +11,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 const (
@@ -31,7 +31,7 @@ type asked struct {
 }
 
 // ask calls BuildContext with n queries, one after the other.
-func ask(ctx context.Context, c memoryv1.MemoryServiceClient, shape testconversations.Shape, n int) (asked, error) {
+func ask(ctx context.Context, c memoryv1.MemoryServiceClient, shape conversations.Shape, n int) (asked, error) {
 	var a asked
 	for _, q := range shape.Queries(n) {
 		if err := a.one(ctx, c, contextRequest(shape, q)); err != nil {
@@ -54,7 +54,7 @@ func (a *asked) one(ctx context.Context, c memoryv1.MemoryServiceClient, req *me
 	return nil
 }
 
-func contextRequest(shape testconversations.Shape, query string) *memoryv1.BuildContextRequest {
+func contextRequest(shape conversations.Shape, query string) *memoryv1.BuildContextRequest {
 	budget := budget8k
 	return &memoryv1.BuildContextRequest{
 		UserId: figureUser, SessionId: fmt.Sprintf("session-%04d", shape.Sessions), Query: query,
@@ -64,7 +64,7 @@ func contextRequest(shape testconversations.Shape, query string) *memoryv1.Build
 }
 
 // warm makes every later call find what it needs in memory.
-func warm(ctx context.Context, c memoryv1.MemoryServiceClient, shape testconversations.Shape) error {
+func warm(ctx context.Context, c memoryv1.MemoryServiceClient, shape conversations.Shape) error {
 	_, err := ask(ctx, c, shape, warmCalls)
 	return err
 }
@@ -72,9 +72,9 @@ func warm(ctx context.Context, c memoryv1.MemoryServiceClient, shape testconvers
 func contextFigure(ctx context.Context, o options) error {
 	for _, w := range []struct {
 		name  string
-		shape testconversations.Shape
+		shape conversations.Shape
 		bars  bool
-	}{{"W", testconversations.W(), true}, {"W2", testconversations.W2(), false}} {
+	}{{"W", conversations.W(), true}, {"W2", conversations.W2(), false}} {
 		if err := contextOn(ctx, o, w.name, o.share(w.name, w.shape), w.bars); err != nil {
 			return fmt.Errorf("workload %s: %w", w.name, err)
 		}
@@ -83,7 +83,7 @@ func contextFigure(ctx context.Context, o options) error {
 }
 
 // contextOn measures one workload; only W has bars.
-func contextOn(ctx context.Context, o options, name string, shape testconversations.Shape, bars bool) error {
+func contextOn(ctx context.Context, o options, name string, shape conversations.Shape, bars bool) error {
 	data, err := o.path("context-" + name + ".db")
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func contextOn(ctx context.Context, o options, name string, shape testconversati
 }
 
 // prepareFile records the shape's conversations into a new file.
-func prepareFile(ctx context.Context, o options, data string, shape testconversations.Shape) error {
+func prepareFile(ctx context.Context, o options, data string, shape conversations.Shape) error {
 	s, err := start(ctx, o.binary, data)
 	if err != nil {
 		return err

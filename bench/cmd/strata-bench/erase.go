@@ -11,10 +11,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/backendtest"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 
 // eraseFigure measures EraseUser on one file, for a user of W with 10,000 facts.
 func eraseFigure(ctx context.Context, o options) error {
-	shape := testconversations.W()
+	shape := conversations.W()
 	data, err := o.path("erase.db")
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func eraseTiersFigure(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := prepareTiers(ctx, s, b, model, testconversations.W()); err != nil {
+	if err := prepareTiers(ctx, s, b, model, conversations.W()); err != nil {
 		return errors.Join(err, s.stop())
 	}
 	// Writes of before may arrive late there, so that the job ends with a second sweep a minute later.

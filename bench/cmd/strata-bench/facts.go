@@ -13,11 +13,11 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
@@ -38,7 +38,7 @@ var factVectors = []struct {
 
 // factsFigure measures BuildContext on W for a user with 10,000 facts and an embedder over HTTP that answers at once.
 func factsFigure(ctx context.Context, o options) error {
-	shape := testconversations.W()
+	shape := conversations.W()
 	data, err := o.path("facts.db")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func factsFigure(ctx context.Context, o options) error {
 type factsRun struct {
 	options
 	data      string
-	shape     testconversations.Shape
+	shape     conversations.Shape
 	dimension int
 	idle      int64 // memory of a server with nothing in it
 	p50, p99  time.Duration
@@ -165,7 +165,7 @@ func timedSearch(ctx context.Context, s *running, req *memoryv1.SearchFactsReque
 }
 
 // seedFacts writes facts into the file through the store, as the server would.
-func seedFacts(ctx context.Context, data string, shape testconversations.Shape) error {
+func seedFacts(ctx context.Context, data string, shape conversations.Shape) error {
 	st, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: data})
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func seedFacts(ctx context.Context, data string, shape testconversations.Shape) 
 }
 
 // seedFactsIn writes n facts of a user who exists.
-func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape testconversations.Shape) error {
+func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n int, shape conversations.Shape) error {
 	ref := memory.UserRef{Tenant: "default", UserID: userID}
 	texts := factTexts(n, shape)
 	for i := 0; i < n; i += factsAtOnce {
@@ -194,11 +194,11 @@ func seedFactsIn(ctx context.Context, st store.PrimaryStore, userID string, n in
 }
 
 // factTexts are what the seeded facts say.
-func factTexts(n int, shape testconversations.Shape) []string {
-	return testconversations.Shape{Seed: shape.Seed + 7}.Queries(n)
+func factTexts(n int, shape conversations.Shape) []string {
+	return conversations.Shape{Seed: shape.Seed + 7}.Queries(n)
 }
 
-func seededFact(n int, words string, shape testconversations.Shape) memory.Fact {
+func seededFact(n int, words string, shape conversations.Shape) memory.Fact {
 	said := shape.End().AddDate(0, 0, -n%365)
 	return memory.Fact{
 		ID: memory.EffectID("seeded", n), Text: words, Category: memory.Category(1 + n%6), Significance: 1 + n%10, Confidence: 1,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/testing/backendtest"
 )
 
 const hangingSlices = 10

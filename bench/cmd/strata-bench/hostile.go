@@ -11,7 +11,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/hostilerequests"
+	"github.com/stratamem/strata/internal/testing/hostilerequests"
 )
 
 const (

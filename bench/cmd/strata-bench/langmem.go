@@ -16,8 +16,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 // same facts, vectors and queries, in turns. The vectors come from a stub over HTTP on this side, from a dictionary within the
 // process on LangMem's, so that its embedder costs it nothing; both have the queries' vectors before they are asked.
 func langmemFigure(ctx context.Context, o options) (err error) {
-	shape := testconversations.W()
+	shape := conversations.W()
 	shape.Sessions = 1
 	data, err := o.path("langmem-facts.db")
 	if err != nil {

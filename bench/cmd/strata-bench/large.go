@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 const (
@@ -48,8 +48,8 @@ func largeFigure(ctx context.Context, o options) error {
 	}
 	for _, w := range []struct {
 		name  string
-		shape testconversations.Shape
-	}{{"many sessions", testconversations.Large(o.messages)}, {"one session", testconversations.Long(o.messages)}} {
+		shape conversations.Shape
+	}{{"many sessions", conversations.Large(o.messages)}, {"one session", conversations.Long(o.messages)}} {
 		if err := largeOn(ctx, o, w.name, w.shape, settings, idle); err != nil {
 			return fmt.Errorf("large user, %s: %w", w.name, err)
 		}
@@ -72,7 +72,7 @@ func idleBytes(ctx context.Context, o options) (int64, error) {
 }
 
 // largeOn measures one shape of a large user. The second server's first calls come all at once.
-func largeOn(ctx context.Context, o options, name string, shape testconversations.Shape, settings string, idle int64) error {
+func largeOn(ctx context.Context, o options, name string, shape conversations.Shape, settings string, idle int64) error {
 	data, err := largeFile(ctx, o, shape)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func largeOn(ctx context.Context, o options, name string, shape testconversation
 	return errors.Join(largeAtOnce(ctx, o, name, shape, s, idle), s.stop())
 }
 
-func largeAlone(ctx context.Context, o options, name string, shape testconversations.Shape, s *running, idle int64) error {
+func largeAlone(ctx context.Context, o options, name string, shape conversations.Shape, s *running, idle int64) error {
 	_, cold, err := timedContext(ctx, s, contextRequest(shape, shape.Queries(1)[0]))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func largeAlone(ctx context.Context, o options, name string, shape testconversat
 }
 
 // waitSessions waits until the background has been through every session: it would share the processors with what is measured.
-func waitSessions(ctx context.Context, s *running, shape testconversations.Shape) error {
+func waitSessions(ctx context.Context, s *running, shape conversations.Shape) error {
 	work := memoryv1.NewWorkServiceClient(s.conn)
 	for i := range shape.Sessions {
 		req := &memoryv1.WaitForWatermarkRequest{UserId: figureUser, SessionId: fmt.Sprintf("session-%04d", i+1)}
@@ -151,7 +151,7 @@ func waitSessions(ctx context.Context, s *running, shape testconversations.Shape
 	return nil
 }
 
-func largeAtOnce(ctx context.Context, o options, name string, shape testconversations.Shape, s *running, idle int64) error {
+func largeAtOnce(ctx context.Context, o options, name string, shape conversations.Shape, s *running, idle int64) error {
 	first, later, err := askAtOnce(ctx, s, shape)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func largeAtOnce(ctx context.Context, o options, name string, shape testconversa
 }
 
 // askAtOnce has as many callers begin together; each asks again as soon as it is answered.
-func askAtOnce(ctx context.Context, s *running, shape testconversations.Shape) (first, later measure.Samples, err error) {
+func askAtOnce(ctx context.Context, s *running, shape conversations.Shape) (first, later measure.Samples, err error) {
 	queries := shape.Queries(largeCallers * (1 + largeRounds))
 	times := make([]measure.Samples, largeCallers)
 	g, ctx := errgroup.WithContext(ctx)
@@ -218,7 +218,7 @@ func lexicalDegraded(r *memoryv1.BuildContextResponse) *memoryv1.Degradation {
 }
 
 // largeFile writes the user's messages through the store, and has the server's own indexer index them.
-func largeFile(ctx context.Context, o options, shape testconversations.Shape) (data string, err error) {
+func largeFile(ctx context.Context, o options, shape conversations.Shape) (data string, err error) {
 	if data, err = o.path(fmt.Sprintf("large-%d.db", shape.Sessions)); err != nil {
 		return "", err
 	}
@@ -240,7 +240,7 @@ func largeFile(ctx context.Context, o options, shape testconversations.Shape) (d
 	return data, nil
 }
 
-func recordLarge(ctx context.Context, st *sqlitestore.Store, shape testconversations.Shape) error {
+func recordLarge(ctx context.Context, st *sqlitestore.Store, shape conversations.Shape) error {
 	user := memory.UserRef{Tenant: "default", UserID: figureUser}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(seeders)

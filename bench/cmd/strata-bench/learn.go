@@ -13,8 +13,8 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -165,7 +165,7 @@ func talkFigure(ctx context.Context, o options, m talk) (err error) {
 // hold records the conversation and waits after each reply until its facts are learnt, as a person would let pass
 // while typing. It returns the tokens said.
 func hold(ctx context.Context, s *running, m talk) (said int64, err error) {
-	shape := testconversations.Shape{Seed: 11, Sessions: 1, Messages: talkMessages, MedianWords: 25, AssistantWords: 25}
+	shape := conversations.Shape{Seed: 11, Sessions: 1, Messages: talkMessages, MedianWords: 25, AssistantWords: 25}
 	messages := shape.Conversations()[0].Messages
 	counter, err := tokens.ByName(tokens.O200K)
 	if err != nil {

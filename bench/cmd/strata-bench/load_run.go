@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/client"
 	"github.com/stratamem/strata/internal/backoff"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 const (
@@ -63,7 +63,7 @@ type loadUser struct {
 
 func newMixedRun(o options, plan mixedload.Plan, serve func(int) *running) (*mixedRun, error) {
 	r := &mixedRun{
-		options: o, name: "mixed load", plan: plan, serve: serve, texts: manyTexts(), queries: testconversations.Shape{Seed: 9}.Queries(1024),
+		options: o, name: "mixed load", plan: plan, serve: serve, texts: manyTexts(), queries: conversations.Shape{Seed: 9}.Queries(1024),
 		duration: o.duration, ledger: mixedload.NewLedger(), users: map[int]*loadUser{}, failures: map[string]int{},
 	}
 	var err error

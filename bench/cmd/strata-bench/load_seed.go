@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 const (
@@ -104,7 +104,7 @@ func seedLoad(ctx context.Context, o options, st seedStore, users mixedload.Zipf
 // user writes one user: sessions that no work waits for, the search index, and facts.
 func (s loadSeeder) user(ctx context.Context, rank int) error {
 	seed := seedSeed + uint64(rank) //nolint:gosec // a rank
-	shape := testconversations.Shape{Seed: seed, Sessions: 1, Messages: s.messages[rank], MedianWords: 25}
+	shape := conversations.Shape{Seed: seed, Sessions: 1, Messages: s.messages[rank], MedianWords: 25}
 	if shape.Messages > seededSession {
 		shape.Sessions, shape.Messages = shape.Messages/seededSession, seededSession
 	}

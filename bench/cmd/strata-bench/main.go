@@ -17,7 +17,7 @@ import (
 
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/mixedload"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // options are what every figure may be given.
@@ -161,7 +161,7 @@ func (o *options) prepareDir() (func() error, error) {
 }
 
 // share is what is measured of a workload. Bars are for all of it, so a part is noted.
-func (o options) share(name string, s testconversations.Shape) testconversations.Shape {
+func (o options) share(name string, s conversations.Shape) conversations.Shape {
 	if o.part <= 1 {
 		return s
 	}

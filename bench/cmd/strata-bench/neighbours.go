@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // barNeighbours is how much slower the median may be beside other users.
@@ -18,7 +18,7 @@ const barNeighbours = 1.20
 // neighboursFigure asks the same of one user alone in a file and beside many others in a copy of it. Two servers
 // answer by turns, so that the load of the machine meets both alike.
 func neighboursFigure(ctx context.Context, o options) error {
-	shape := o.share("W", testconversations.W())
+	shape := o.share("W", conversations.W())
 	aloneFile, err := o.path("alone.db")
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func copyFile(to, from string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-func askByTurns(ctx context.Context, o options, aloneFile, besideFile string, shape testconversations.Shape) (
+func askByTurns(ctx context.Context, o options, aloneFile, besideFile string, shape conversations.Shape) (
 	alone, beside asked, err error,
 ) {
 	a, err := start(ctx, o.binary, aloneFile)

@@ -16,7 +16,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 const (
@@ -61,7 +61,7 @@ func turnRequest(session string, texts [2]string) *memoryv1.RecordRequest {
 
 // turnTexts are as different as words are, so that the indexer has honest work.
 func turnTexts(n int) [2]string {
-	return [2]string{testconversations.Text(uint64(2*n), turnBytes/2), testconversations.Text(uint64(2*n+1), turnBytes/2)}
+	return [2]string{conversations.Text(uint64(2*n), turnBytes/2), conversations.Text(uint64(2*n+1), turnBytes/2)}
 }
 
 // manyTexts are made before a loop runs: making a text costs more than sending it.

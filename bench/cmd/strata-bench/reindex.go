@@ -12,10 +12,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/backendtest"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
@@ -70,7 +70,7 @@ func reindexFigure(ctx context.Context, o options) (err error) {
 }
 
 func fillForReindex(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server) error {
-	shape := testconversations.W()
+	shape := conversations.W()
 	return withPrimaryStore(ctx, b, func(primary store.PrimaryStore) error {
 		for u := range reindexUsers {
 			user := fmt.Sprintf("user-%02d", u)

@@ -11,8 +11,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // The conversations in which the server is killed: two users, five sessions, 500 messages.
@@ -38,8 +38,8 @@ const moves = "I live in "
 
 // remarks are the messages of all sessions, by session. Users speak at odd places, a model at even ones.
 func remarks() [][]remark {
-	words := testconversations.Shape{Seed: 21}.Queries(remarkSessions * remarksEach)
-	shared := testconversations.Shape{Seed: 22}.Queries(remarkUsers * remarksEach)
+	words := conversations.Shape{Seed: 21}.Queries(remarkSessions * remarksEach)
+	shared := conversations.Shape{Seed: 22}.Queries(remarkUsers * remarksEach)
 	begin := time.Date(2025, time.March, 3, 8, 0, 0, 0, time.UTC)
 	out := make([][]remark, remarkSessions)
 	for s := range out {

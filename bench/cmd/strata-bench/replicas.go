@@ -14,7 +14,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/testing/backendtest"
 )
 
 // The load on three replicas: of all Records three in ten are repeats, of which one in ten has another body.

@@ -11,7 +11,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/mixedload"
-	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/testing/backendtest"
 )
 
 const (

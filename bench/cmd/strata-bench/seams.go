@@ -14,8 +14,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/internal/jobrunner"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/recall/indexing"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // seamsRun is one run through all messages, in which the server dies again and again.

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -22,7 +22,7 @@ import (
 const seeders = 64
 
 func neighbourMessages() int {
-	n := testconversations.Neighbour(0)
+	n := conversations.Neighbour(0)
 	return n.Sessions * n.Messages
 }
 
@@ -61,7 +61,7 @@ func seed(ctx context.Context, o options, data string) (err error) {
 
 func seedUser(ctx context.Context, st store.PrimaryStore, i int) error {
 	user := memory.UserRef{Tenant: "default", UserID: fmt.Sprintf("neighbour-%06d", i)}
-	for _, s := range testconversations.Neighbour(i).Conversations() {
+	for _, s := range conversations.Neighbour(i).Conversations() {
 		if err := seedTurn(ctx, st, user.Session(s.ID), s.Messages, memory.ExtractAllow); err != nil {
 			return err
 		}

@@ -12,12 +12,12 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/backendtest"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
@@ -38,7 +38,7 @@ func tiersFigure(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, b.Drop()) }()
 	model := llmtest.New(llmtest.Options{Dimension: 384})
 	defer model.Close()
-	shape := o.share("W", testconversations.W())
+	shape := o.share("W", conversations.W())
 	s, err := startTiers(ctx, o, b, model)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func startTiers(ctx context.Context, o options, b backendtest.Backends, model *l
 }
 
 // prepareTiers records, learns and embeds, and waits until all of it is in the views.
-func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape testconversations.Shape) error {
+func prepareTiers(ctx context.Context, s *running, b backendtest.Backends, model *llmtest.Server, shape conversations.Shape) error {
 	if err := load(ctx, s, figureUser, shape); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func waitFed(ctx context.Context, primary store.ChangeFeed) error {
 	})
 }
 
-func askTiers(ctx context.Context, o options, s *running, shape testconversations.Shape) error {
+func askTiers(ctx context.Context, o options, s *running, shape conversations.Shape) error {
 	least := leastScore
 	var handler, waiting, own, slowest measure.Samples
 	var ratios []float64

@@ -11,8 +11,8 @@ import (
 	"github.com/stratamem/strata/bench/internal/eval"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/backendtest"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // settings make extraction read few turns at once: a model may propose at most twenty facts in an answer.

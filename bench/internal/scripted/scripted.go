@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // ChatFlags have a server ask the model at the URL for summaries and facts.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/bench/internal/sharding"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // TestElasticsearchPlacesScopesWhereTheSimulationDoes asks the server for the shard of a routing value, of indexes of several sizes.

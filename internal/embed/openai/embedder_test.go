@@ -17,9 +17,9 @@ import (
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	chat "github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // BenchmarkReply decodes the reply to a query in each form, and by turns the numbers by encoding/json alone, which is how the client

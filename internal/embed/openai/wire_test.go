@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/embed/openai"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // script replies and keeps the encodings that were asked for.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stratamem/strata/internal/canceltest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/testing/canceltest"
 )
 
 func manyLines(n int, speaker string) summary.Task {

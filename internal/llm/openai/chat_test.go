@@ -16,10 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/llm/openai"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/secret"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stratamem/strata/internal/heaptest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/heaptest"
 )
 
 // TestBytesAreThoseOfTheHeap: caches hold as many indexes as have their bytes, so what these leave out a process takes beyond its limits.
@@ -16,7 +16,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	for _, each := range []int{1, 10, 1000} {
 		t.Run(fmt.Sprintf("%d facts", each), func(t *testing.T) {
 			heaptest.Compare(t, max(4, 4000/each), func(n int) func() *rank.FactIndex {
-				queries := testconversations.Shape{Seed: uint64(n)}.Queries(each)
+				queries := conversations.Shape{Seed: uint64(n)}.Queries(each)
 				return func() *rank.FactIndex { return factIndexOf(n, queries) }
 			})
 		})
@@ -24,7 +24,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	for _, each := range []int{2, 30, 1000} {
 		t.Run(fmt.Sprintf("%d messages", each), func(t *testing.T) {
 			heaptest.Compare(t, max(4, 4000/each), func(n int) func() *rank.Index {
-				segment := segmentOf(testconversations.Shape{Seed: uint64(n), Sessions: 1, Messages: each, MedianWords: 25})
+				segment := segmentOf(conversations.Shape{Seed: uint64(n), Sessions: 1, Messages: each, MedianWords: 25})
 				return func() *rank.Index {
 					x := rank.NewIndex()
 					if err := x.AddSegment(segment); err != nil {
@@ -49,7 +49,7 @@ func factIndexOf(user int, texts []string) *rank.FactIndex {
 }
 
 // segmentOf packs the messages with a vector each.
-func segmentOf(shape testconversations.Shape) []byte {
+func segmentOf(shape conversations.Shape) []byte {
 	var docs []rank.Doc
 	for _, s := range shape.Conversations() {
 		for i, m := range s.Messages {

@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 // byScope has an index for each scope, as a server has one for each user.

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -373,7 +373,7 @@ func TestDotIsTheInnerProduct(t *testing.T) {
 // The bare scan in plain Go is what the search of 10,000 facts is compared with. Vectors of random directions leave the most facts near the
 // bound of the first pass; those of words are as bench-facts has them, beside its words.
 func BenchmarkFacts(b *testing.B) {
-	w := testconversations.W()
+	w := conversations.W()
 	for _, dim := range []int{384, 1536} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for kind, vector := range map[string]func(string) []float32{
@@ -393,11 +393,11 @@ func randomDirection(r *rand.Rand, dim int) []float32 {
 	return v
 }
 
-func benchmarkFacts(b *testing.B, shape testconversations.Shape, vector func(string) []float32) {
+func benchmarkFacts(b *testing.B, shape conversations.Shape, vector func(string) []float32) {
 	const n = 10_000
 	x := rank.NewFactIndex()
 	var rows [][]float32
-	for i, words := range (testconversations.Shape{Seed: shape.Seed + 7}).Queries(n) {
+	for i, words := range (conversations.Shape{Seed: shape.Seed + 7}).Queries(n) {
 		f := fact(fmt.Sprint(i), words, 1+i%10, fmt.Sprint(i%200), i%300)
 		x.Put(f)
 		rows = append(rows, vector(words))

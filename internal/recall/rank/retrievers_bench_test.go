@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	shape "github.com/stratamem/strata/internal/testconversations"
+	shape "github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/text/when"

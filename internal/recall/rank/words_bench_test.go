@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	shape "github.com/stratamem/strata/internal/testconversations"
+	shape "github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/text"
 )
 

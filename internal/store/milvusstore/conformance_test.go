@@ -7,8 +7,8 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/milvusstore"
-	"github.com/stratamem/strata/internal/store/storetest"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 func TestConformance(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stratamem/strata/internal/milvusindex"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/milvusstore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
-	"github.com/stratamem/strata/internal/store/storetest/memview"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/memview"
 )
 
 // openWith connects under a prefix with an index, and returns what is logged.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // unlisting is a server whose list of collections is empty for this client, as milvus-lite's is.

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/milvusindex"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // Milvus refuses a search of HNSW, SCANN and DISKANN that keeps fewer candidates than the rows that it is to return, and 2.3 one of

@@ -20,8 +20,8 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/milvusstore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
-	"github.com/stratamem/strata/internal/store/storetest/memview"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/memview"
 )
 
 const alice, bob = memory.ScopeKey("a11ce"), memory.ScopeKey("b0b")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

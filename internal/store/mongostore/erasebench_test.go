@@ -7,7 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // BenchmarkEraseUser erases a user of 10,000 messages in ten sessions, with a job for each ten of them, and of 10,000 facts: begin is

@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 func TestServersThatStartAtOnceMigrateTogether(t *testing.T) {

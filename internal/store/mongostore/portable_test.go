@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 // filled is a store with something of everything, of which alice has most, and her records.

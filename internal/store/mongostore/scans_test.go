@@ -11,8 +11,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // selection is a filter that a command was sent with.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/openretry"
-	"github.com/stratamem/strata/internal/store/storetest/memview"
+	"github.com/stratamem/strata/internal/testing/storetest/memview"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

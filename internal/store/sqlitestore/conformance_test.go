@@ -9,7 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/backendtest"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/backendtest"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // Rig is a server over MongoDB, Milvus and Elasticsearch, and the two views beside it as they are for anybody.

@@ -12,7 +12,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func NoChange(*config.Config) {}

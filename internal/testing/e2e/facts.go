@@ -14,7 +14,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func (h *Server) Facts() memoryv1.FactServiceClient { return memoryv1.NewFactServiceClient(h.Conn) }

@@ -17,8 +17,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func (h *Server) Export(t testing.TB, user string) (string, error) {

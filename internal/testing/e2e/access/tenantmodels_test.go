@@ -16,9 +16,9 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // listener is a model that keeps all that it is told.

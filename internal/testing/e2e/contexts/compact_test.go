@@ -21,8 +21,8 @@ import (
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // transcript100 is the committed history of a hundred turns of an agent with tools.

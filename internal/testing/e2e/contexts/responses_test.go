@@ -8,8 +8,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 // TestContextsForResponses: an agent of OpenAI's Responses sends a rendering as its input.

@@ -33,8 +33,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // seenByClient is what a client sees that records two messages, builds a context, reads both messages back by pages of one, records an

@@ -9,8 +9,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/hostilerequests"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/hostilerequests"
 )
 
 // hostileRequests is how many are sent at each way in; strata-bench hostile sends more.

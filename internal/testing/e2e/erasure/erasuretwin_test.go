@@ -11,8 +11,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/storetest/backend"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // forget names what a sabotaged server of TestDeletionMatrix forgets; "" for a sound one.

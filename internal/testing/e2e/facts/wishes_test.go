@@ -10,8 +10,8 @@ import (
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 // askedFor is what somebody asks to be kept, and how a context of another session shows it: under headings in the language of its query.

@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm/llmtest"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/llmtest"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 const hiddenReason = memoryv1.OmitReason_OMIT_REASON_HIDDEN

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly/providerrules"
 	"github.com/stratamem/strata/internal/testing/e2e"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 func TestRecord(t *testing.T) {

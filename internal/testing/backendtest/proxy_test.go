@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendtest"
+	"github.com/stratamem/strata/internal/testing/backendtest"
 )
 
 // echo starts a server that sends back what it gets, and returns its address.

@@ -1,4 +1,4 @@
-package testconversations_test
+package conversations_test
 
 import (
 	"slices"
@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/testconversations"
+	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
 func TestConversations(t *testing.T) {
-	small := testconversations.Shape{Seed: 7, Sessions: 3, Messages: 20, MedianWords: 25, AssistantWords: 100}
+	small := conversations.Shape{Seed: 7, Sessions: 3, Messages: 20, MedianWords: 25, AssistantWords: 100}
 	t.Run("the same seed gives the same conversations", func(t *testing.T) {
 		if d := cmp.Diff(small.Conversations(), small.Conversations()); d != "" {
 			t.Error(d)
@@ -28,7 +28,7 @@ func TestConversations(t *testing.T) {
 		}
 	})
 	t.Run("W is 50 sessions of 200 messages with a median of 25 words", func(t *testing.T) {
-		sessions := testconversations.W().Conversations()
+		sessions := conversations.W().Conversations()
 		var words []int
 		for _, s := range sessions {
 			for _, m := range s.Messages {
@@ -42,12 +42,12 @@ func TestConversations(t *testing.T) {
 		if median := words[len(words)/2]; median < 24 || median > 26 {
 			t.Errorf("median length is %d words", median)
 		}
-		if last := sessions[49].Messages[199].CreateTime; !last.Before(testconversations.W().End()) {
-			t.Errorf("last message at %v, end %v", last, testconversations.W().End())
+		if last := sessions[49].Messages[199].CreateTime; !last.Before(conversations.W().End()) {
+			t.Errorf("last message at %v, end %v", last, conversations.W().End())
 		}
 	})
 	t.Run("queries have eight different words", func(t *testing.T) {
-		for _, q := range testconversations.W().Queries(100) {
+		for _, q := range conversations.W().Queries(100) {
 			words := strings.Fields(q)
 			slices.Sort(words)
 			if n := len(slices.Compact(words)); n != 8 {
@@ -60,8 +60,8 @@ func TestConversations(t *testing.T) {
 func TestWord(t *testing.T) {
 	t.Run("no two ranks share a word", func(t *testing.T) {
 		seen := map[string]int{}
-		for r := range testconversations.VocabularySize {
-			w := testconversations.Word(r)
+		for r := range conversations.VocabularySize {
+			w := conversations.Word(r)
 			if other, ok := seen[w]; ok {
 				t.Fatalf("ranks %d and %d are both %q", other, r, w)
 			}
@@ -73,7 +73,7 @@ func TestWord(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Run("a text has exactly the bytes asked for", func(t *testing.T) {
 		for _, n := range []int{1, 2, 100, 500, 1000} {
-			if got := len(testconversations.Text(3, n)); got != n {
+			if got := len(conversations.Text(3, n)); got != n {
 				t.Errorf("asked for %d bytes, got %d", n, got)
 			}
 		}

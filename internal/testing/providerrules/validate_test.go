@@ -3,7 +3,7 @@ package providerrules_test
 import (
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly/providerrules"
+	"github.com/stratamem/strata/internal/testing/providerrules"
 )
 
 func TestOpenAIRefuses(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

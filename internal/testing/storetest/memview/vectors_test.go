@@ -7,8 +7,8 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/storetest"
-	"github.com/stratamem/strata/internal/store/storetest/memview"
+	"github.com/stratamem/strata/internal/testing/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest/memview"
 )
 
 func TestVectorsConform(t *testing.T) {
