@@ -12,7 +12,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
 
-	"github.com/stratamem/strata/internal/store/storetest/backend"
+	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
 // server is a container that a test owns.

@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 func startElasticsearch(t *testing.T) server {

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/milvusstore"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 func startMilvus(t *testing.T) server {

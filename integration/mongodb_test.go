@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
-	"github.com/stratamem/strata/internal/store/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest"
 )
 
 // The check of docker-compose.yml makes the replica set; here a command does.

@@ -29,7 +29,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/llm/llmtest"
+	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
 const (
