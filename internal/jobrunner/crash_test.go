@@ -113,9 +113,9 @@ func (r *rig) atEnd(ref memory.SessionRef, point string) error {
 	var errs []error
 	end, err := covered(r.nodes(ref))
 	errs = append(errs, err)
-	if w := r.work(ref); end != w.Session.LastSeq || jobrunner.ExtractedThrough(w) != end || len(w.Jobs) != 0 {
+	if w := r.work(ref); end != w.Session.LastSeq || w.ExtractedThrough() != end || len(w.Jobs) != 0 {
 		errs = append(errs, fmt.Errorf("of %d messages %d are summarised and %d extracted; %d jobs are left",
-			w.Session.LastSeq, end, jobrunner.ExtractedThrough(w), len(w.Jobs)))
+			w.Session.LastSeq, end, w.ExtractedThrough(), len(w.Jobs)))
 	}
 	if diff := cmp.Diff([]string{"(lives in Lisbon)", "likes plums", "lives in Porto"}, texts(r.facts(ada))); diff != "" {
 		errs = append(errs, errors.New(diff))

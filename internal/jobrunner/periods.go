@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 )
 
 // periodRun is one look at the weeks and months of a user.
@@ -82,7 +83,7 @@ func (r *periodRun) deferUser(ctx context.Context, user memory.User, found perio
 
 // due reads a user's summaries and plans weeks and months.
 func (r *periodRun) due(ctx context.Context, user memory.User) (periods, error) {
-	marks, err := ReadMarks(ctx, r.journal.o.Store, user.Ref)
+	marks, err := standing.ReadMarks(ctx, r.journal.o.Store, user.Ref)
 	if err != nil {
 		return periods{}, err
 	}

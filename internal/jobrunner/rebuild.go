@@ -7,11 +7,12 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 )
 
 // view reads how the session's nodes are to be seen.
 func (s summaries) view(ctx context.Context) (summary.View, error) {
-	marks, err := ReadMarks(ctx, s.journal.o.Store, s.run.work.Session.Ref.UserRef)
+	marks, err := standing.ReadMarks(ctx, s.journal.o.Store, s.run.work.Session.Ref.UserRef)
 	return marks.Of(s.run.work.Session.Key), err
 }
 

@@ -247,7 +247,7 @@ func mustCover(t *testing.T, r *rig, ref memory.SessionRef, through int64) {
 	if end != through {
 		t.Errorf("leaves cover messages up to %d, want %d", end, through)
 	}
-	if got := jobrunner.SummarisedThrough(r.work(ref)); got != end {
+	if got := r.work(ref).SummarisedThrough(); got != end {
 		t.Errorf("the watermark is %d, want %d", got, end)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
@@ -35,7 +34,7 @@ func TestExtraction(t *testing.T) {
 		if diff := cmp.Diff([]string{"lives in Lisbon"}, texts(r.facts(ada))); diff != "" {
 			t.Error(diff)
 		}
-		if got := jobrunner.ExtractedThrough(r.work(ref)); got != 2 || told != 1 {
+		if got := r.work(ref).ExtractedThrough(); got != 2 || told != 1 {
 			t.Errorf("extracted through %d, told %d times", got, told)
 		}
 	})
@@ -110,7 +109,7 @@ func TestExtraction(t *testing.T) {
 		r.runner.Nudge(ada.Session("mute"))
 		pass(time.Minute)
 		for _, s := range []memory.SessionRef{ref, ada.Session("mute")} {
-			if got := jobrunner.ExtractedThrough(r.work(s)); got != 1 {
+			if got := r.work(s).ExtractedThrough(); got != 1 {
 				t.Errorf("%s: extracted through %d", s.SessionID, got)
 			}
 		}
@@ -374,7 +373,7 @@ func TestQueueing(t *testing.T) {
 		}
 		pass(0)
 		mustCover(t, r, ref, 1)
-		if got := jobrunner.ExtractedThrough(r.work(ref)); got != 1 {
+		if got := r.work(ref).ExtractedThrough(); got != 1 {
 			t.Errorf("extracted through %d", got)
 		}
 	})
@@ -472,7 +471,7 @@ func TestFailures(t *testing.T) {
 		if len(parked) != 1 || parked[0].From != 5 || parked[0].To != 5 || parked[0].Reason != "malformed" {
 			t.Errorf("parked %+v", parked)
 		}
-		if got := jobrunner.ExtractedThrough(r.work(ref)); got != 4 {
+		if got := r.work(ref).ExtractedThrough(); got != 4 {
 			t.Errorf("extracted through %d, want 4: the parked message holds the watermark back", got)
 		}
 		if r.meter.of("extract split") == 0 || r.meter.of("quarantined malformed") == 0 || r.meter.of("extract parked") != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 )
 
 // summaries summarises the messages of a session, and merges summaries.
@@ -147,7 +148,7 @@ func (s summaries) readLeaf(ctx context.Context, p *piece) (err error) {
 	if err != nil {
 		return err
 	}
-	before, err := Standing(ctx, s.journal.o.Store, s.run.work.Session.Ref, view, summary.Frontier(nodes, p.job.From-1))
+	before, err := standing.Summaries(ctx, s.journal.o.Store, s.run.work.Session.Ref, view, summary.Frontier(nodes, p.job.From-1))
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s summaries) readChildren(ctx context.Context, p *piece) error {
 		return fmt.Errorf("read what is to be merged: %w", err)
 	}
 	merge := summary.Rebuild{Level: p.job.Level, Range: p.job.Range()}
-	children, err := worded(ctx, s.journal.o.Store, s.run.work.Session.Ref.UserRef, view.ChildrenOf(merge, under))
+	children, err := standing.Worded(ctx, s.journal.o.Store, s.run.work.Session.Ref.UserRef, view.ChildrenOf(merge, under))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // Access handles API keys and tenants.
 type Access struct {
 	store        AccessStore
-	now          clock
+	now          store.Now
 	forgetKey    func(id string)
 	forgetTenant func(id string)
 	profiles     func(name string) error
@@ -96,7 +96,7 @@ func (a *Access) CreateFirstKey(ctx context.Context, n NewAPIKey) (token string,
 func (a *Access) mint(n NewAPIKey) (store.Key, string) {
 	id := auth.MintKeyID()
 	token, hash := auth.MintToken(id)
-	k := store.Key{ID: id, Tenant: n.Tenant, Role: n.Role.String(), UserID: n.UserID, Name: n.Name, Hash: hash, CreateTime: a.now.stored()}
+	k := store.Key{ID: id, Tenant: n.Tenant, Role: n.Role.String(), UserID: n.UserID, Name: n.Name, Hash: hash, CreateTime: a.now.Stored()}
 	if n.TTL > 0 {
 		k.ExpireTime = k.CreateTime.Add(n.TTL).Truncate(time.Microsecond)
 	}
@@ -117,7 +117,7 @@ func (a *Access) ListKeys(ctx context.Context, q store.KeyQuery) (page []store.K
 // RotateKey gives the key a new token. The one that it has is good for the time of grace still.
 func (a *Access) RotateKey(ctx context.Context, ref store.KeyRef, grace time.Duration) (k store.Key, token string, err error) {
 	token, hash := auth.MintToken(ref.ID)
-	k, err = a.store.RotateKey(ctx, store.KeyRotation{KeyRef: ref, Hash: hash, OldUntil: a.now.stored().Add(grace).Truncate(time.Microsecond)})
+	k, err = a.store.RotateKey(ctx, store.KeyRotation{KeyRef: ref, Hash: hash, OldUntil: a.now.Stored().Add(grace).Truncate(time.Microsecond)})
 	a.forgetKey(ref.ID)
 	if err != nil {
 		return store.Key{}, "", err
@@ -127,7 +127,7 @@ func (a *Access) RotateKey(ctx context.Context, ref store.KeyRef, grace time.Dur
 
 // RevokeKey ends the key.
 func (a *Access) RevokeKey(ctx context.Context, ref store.KeyRef) (store.Key, error) {
-	k, err := a.store.RevokeKey(ctx, ref, a.now.stored())
+	k, err := a.store.RevokeKey(ctx, ref, a.now.Stored())
 	a.forgetKey(ref.ID)
 	return k, err
 }
@@ -225,7 +225,7 @@ func (a *Access) checkPrices(ctx context.Context, u store.TenantUpdate) error {
 
 // SuspendTenant refuses the tenant's calls.
 func (a *Access) SuspendTenant(ctx context.Context, id string) (store.Tenant, error) {
-	t, err := a.store.SuspendTenant(ctx, id, a.now.stored())
+	t, err := a.store.SuspendTenant(ctx, id, a.now.Stored())
 	a.forgetTenant(id)
 	return t, err
 }
@@ -258,7 +258,7 @@ func (a *Access) TenantExtent(ctx context.Context, id string) (x TenantExtent, e
 // EraseTenant suspends the tenant for good and has it erased in the background. It returns the tenant once that is done, or as it is
 // when the time is up.
 func (a *Access) EraseTenant(ctx context.Context, id string, wait time.Duration) (store.Tenant, error) {
-	t, err := a.store.BeginTenantErasure(ctx, id, a.now.stored())
+	t, err := a.store.BeginTenantErasure(ctx, id, a.now.Stored())
 	a.forgetTenant(id)
 	if err != nil {
 		return t, err

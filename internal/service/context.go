@@ -12,12 +12,12 @@ import (
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -37,7 +37,7 @@ type ContextBuilder struct {
 	meter     Meter
 	gate      Gate
 	tenancy   Tenancy
-	now       clock
+	now       store.Now
 	sentences sentenceCache
 }
 
@@ -45,7 +45,7 @@ type ContextBuilder struct {
 type contextStore interface {
 	userReader
 	placedStore
-	jobrunner.MarkReader
+	standing.MarkReader
 	SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error)
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
 	WaitingSessions(ctx context.Context, user memory.UserRef, limit int) ([]memory.SessionRef, error)
@@ -107,7 +107,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		return ContextResult{}, err
 	}
 	if p.AsOf.IsZero() {
-		p.AsOf = s.now.stored()
+		p.AsOf = s.now.Stored()
 	}
 	ctx = store.OneRequest(ctx)
 	head, user, err := s.store.SessionHead(ctx, p.Ref)
@@ -152,7 +152,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
 	}
 	recall.CountDegraded(s.meter, out.Degraded)
-	s.usage.note(p.Ref.UserRef, out.Sections, s.now.stored())
+	s.usage.note(p.Ref.UserRef, out.Sections, s.now.Stored())
 	return out, err
 }
 

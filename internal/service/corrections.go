@@ -9,11 +9,11 @@ import (
 	"strconv"
 
 	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -24,14 +24,14 @@ type SummaryEditor struct {
 	profiles  contextprofile.Set
 	secrets   sessionSecrets
 	runner    Runner
-	now       clock
+	now       store.Now
 }
 
 // summaryEditStore is what a SummaryEditor reads and writes of the primary store.
 type summaryEditStore interface {
 	sessionReader
 	userReader
-	jobrunner.MarkReader
+	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
 	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
 	LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error)
@@ -82,7 +82,7 @@ func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Su
 	}
 	for try := 1; ; try++ {
 		done, err := s.changeSummary(ctx, c, digest)
-		if memory.ReasonOf(err) == memory.ReasonContention && try < maxDecisions {
+		if memory.ReasonOf(err) == memory.ReasonContention && try < store.MaxDecisions {
 			continue
 		}
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *SummaryEditor) changeSummary(ctx context.Context, c SummaryChange, dige
 		return nil, err
 	}
 	w := store.SummaryWrite{
-		User: c.User, Scope: found.scope, Base: found.last.Revision, RequestID: c.RequestID, RequestDigest: digest, Time: s.now.stored(),
+		User: c.User, Scope: found.scope, Base: found.last.Revision, RequestID: c.RequestID, RequestDigest: digest, Time: s.now.Stored(),
 	}
 	refusal := found.refuses(c)
 	if refusal == nil {
@@ -150,7 +150,7 @@ type changing struct {
 }
 
 func (s *SummaryEditor) changing(ctx context.Context, ref SummaryRef) (c changing, err error) {
-	if c.marks, err = jobrunner.ReadMarks(ctx, s.store, ref.User); err != nil {
+	if c.marks, err = standing.ReadMarks(ctx, s.store, ref.User); err != nil {
 		return c, err
 	}
 	profile := ""
@@ -344,7 +344,7 @@ func (s *SummaryReader) SummaryRevisions(ctx context.Context, ref SummaryRef) ([
 
 // listWithheld lists the summaries whose correction is withheld.
 func (s *SummaryReader) listWithheld(ctx context.Context, q SummaryQuery) ([]Summary, *SummaryCursor, error) {
-	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
+	marks, err := standing.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

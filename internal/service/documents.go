@@ -21,7 +21,7 @@ type Documents struct {
 	finder *recall.DocumentFinder
 	// forgotten has a document's deletion on disk outside of what is backed up, before the document is deleted; nil for nowhere.
 	forgotten func(ctx context.Context, d DeletedDocument) error
-	now       clock
+	now       store.Now
 	log       *slog.Logger
 }
 
@@ -55,7 +55,7 @@ type DocumentPut struct {
 // Put stores a document.
 func (s *Documents) Put(ctx context.Context, p DocumentPut) (memory.Document, error) {
 	d, err := s.store.PutDocument(ctx, store.DocumentWrite{
-		User: p.User, Document: p.Document, IfETag: p.IfETag, Most: store.MaxDocuments, Full: documentsFull(), Time: s.now.stored(),
+		User: p.User, Document: p.Document, IfETag: p.IfETag, Most: store.MaxDocuments, Full: documentsFull(), Time: s.now.Stored(),
 	})
 	if err != nil {
 		return d, fmt.Errorf("put a document: %w", err)
@@ -84,7 +84,7 @@ const (
 
 // Get returns a document.
 func (s *Documents) Get(ctx context.Context, user memory.UserRef, p memory.DocumentPlace, how DocumentReading) (memory.Document, error) {
-	d, err := s.store.Document(ctx, store.DocumentQuery{User: user, Place: p, Time: s.now.stored()})
+	d, err := s.store.Document(ctx, store.DocumentQuery{User: user, Place: p, Time: s.now.Stored()})
 	if err != nil {
 		return d, fmt.Errorf("read a document: %w", err)
 	}
@@ -100,7 +100,7 @@ func (s *Documents) renew(ctx context.Context, user memory.UserRef, how Document
 	if how == KeepTTL {
 		return all, nil
 	}
-	now := s.now.stored()
+	now := s.now.Stored()
 	var touched []memory.Document
 	for i := range all {
 		if all[i].TTL == 0 {
@@ -122,7 +122,7 @@ func (s *Documents) renew(ctx context.Context, user memory.UserRef, how Document
 
 // Delete deletes a document.
 func (s *Documents) Delete(ctx context.Context, user memory.UserRef, p memory.DocumentPlace) error {
-	q := store.DocumentQuery{User: user, Place: p, Time: s.now.stored()}
+	q := store.DocumentQuery{User: user, Place: p, Time: s.now.Stored()}
 	if s.forgotten != nil {
 		if err := s.noteDeleted(ctx, q); err != nil {
 			return err
@@ -158,13 +158,13 @@ const listedBytes = 2 << 20
 // List returns a page of documents; more says whether others follow.
 func (s *Documents) List(ctx context.Context, q store.DocumentList) (page []memory.Document, more bool, err error) {
 	limit := q.Limit
-	q.Limit, q.MaxBytes, q.Time = limit+1, listedBytes, s.now.stored()
+	q.Limit, q.MaxBytes, q.Time = limit+1, listedBytes, s.now.Stored()
 	page, err = s.store.ListDocuments(ctx, q)
 	if err != nil {
 		return nil, false, fmt.Errorf("list documents: %w", err)
 	}
 	whole := len(page) == limit+1
-	page, more = cutPage(page, limit)
+	page, more = store.CutPage(page, limit)
 	return page, more || !whole && len(page) > 0 && valueBytes(page) > listedBytes-documentquery.MaxValueBytes, nil
 }
 
@@ -198,7 +198,7 @@ func (s *Documents) Search(ctx context.Context, p recall.DocumentSearch, how Doc
 
 // Namespaces returns the namespaces that hold documents and match the pattern, in their order.
 func (s *Documents) Namespaces(ctx context.Context, user memory.UserRef, p documentquery.Pattern) ([][]string, error) {
-	heads, err := s.store.DocumentHeads(ctx, user, s.now.stored())
+	heads, err := s.store.DocumentHeads(ctx, user, s.now.Stored())
 	if err != nil {
 		return nil, fmt.Errorf("read what documents there are: %w", err)
 	}
@@ -225,7 +225,7 @@ func (s *Documents) Run(ctx context.Context) error {
 
 func (s *Documents) expire(ctx context.Context) error {
 	for ctx.Err() == nil {
-		n, err := s.store.ExpireDocuments(ctx, s.now.stored(), expireAtOnce)
+		n, err := s.store.ExpireDocuments(ctx, s.now.Stored(), expireAtOnce)
 		if err != nil || n < expireAtOnce {
 			return err
 		}

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/backendlatency"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
@@ -40,7 +40,7 @@ type Eraser struct {
 	sweeper Sweeper
 	secret  []byte
 	turns   *userLocks
-	now     clock
+	now     store.Now
 	newID   func() string
 }
 
@@ -50,7 +50,7 @@ type eraseStore interface {
 	sessionReader
 	userReader
 	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
-	jobrunner.MarkReader
+	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
 	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
 	LeavesBetween(ctx context.Context, q store.LeafQuery) ([]memory.SummaryNode, error)
@@ -146,7 +146,7 @@ func (s *Eraser) begin(ctx context.Context, c Erase) (memory.Erasure, error) {
 // start is the erasure but for the messages that are chosen.
 func (s *Eraser) start(c Erase) (store.ErasureStart, error) {
 	start := store.ErasureStart{
-		Kind: c.Kind, User: c.User, SessionID: c.SessionID, UserHash: memory.ErasureUserHash(s.secret, c.User), Time: s.now.stored(),
+		Kind: c.Kind, User: c.User, SessionID: c.SessionID, UserHash: memory.ErasureUserHash(s.secret, c.User), Time: s.now.Stored(),
 	}
 	if c.RequestID == "" {
 		start.ID = erasurePrefix + s.newID()
@@ -519,7 +519,7 @@ func (s *Eraser) extentOfUser(ctx context.Context, user memory.UserRef) (out Ext
 		}
 		out.Sessions, out.Messages = out.Sessions+1, out.Messages+one.Messages
 	}
-	documents, err := s.store.DocumentHeads(ctx, user, s.now.stored())
+	documents, err := s.store.DocumentHeads(ctx, user, s.now.Stored())
 	if err != nil {
 		return out, fmt.Errorf("count documents: %w", err)
 	}
@@ -594,7 +594,7 @@ func (s *Eraser) Retry(ctx context.Context, ref store.JobRef) (ErasureJob, error
 			Metadata: map[string]string{"job_id": ref.ID, "state": memory.JobApplied.String()},
 		}
 	}
-	job.NotBefore, job.UpdateTime = s.now.stored(), s.now.stored()
+	job.NotBefore, job.UpdateTime = s.now.Stored(), s.now.Stored()
 	if err := s.store.UpdateErasure(ctx, job.Erasure); err != nil {
 		return job, fmt.Errorf("retry an erasure: %w", err)
 	}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 )
 
 // summaryOf is the summary to be erased, with all messages that any text of it was made of; SUMMARY_NOT_FOUND when there is none, or
 // it is erased already.
 func (s *Eraser) summaryOf(ctx context.Context, ref SummaryRef) (memory.ErasedSummary, error) {
-	marks, err := jobrunner.ReadMarks(ctx, s.store, ref.User)
+	marks, err := standing.ReadMarks(ctx, s.store, ref.User)
 	if err != nil {
 		return memory.ErasedSummary{}, err
 	}

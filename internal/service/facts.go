@@ -22,7 +22,7 @@ type FactEditor struct {
 	// forgotten is Options.Forgotten.
 	forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
 	locks     *userLocks
-	now       clock
+	now       store.Now
 	newID     func() string
 }
 
@@ -74,7 +74,7 @@ func (s *FactEditor) ListFacts(ctx context.Context, q store.FactQuery) (page []m
 	if err != nil {
 		return nil, false, fmt.Errorf("list facts: %w", err)
 	}
-	page, more = cutPage(page, limit)
+	page, more = store.CutPage(page, limit)
 	return page, more, nil
 }
 
@@ -95,7 +95,7 @@ func (s *FactEditor) ListQuarantined(ctx context.Context, q store.QuarantineQuer
 	if err != nil {
 		return nil, false, fmt.Errorf("list quarantined operations: %w", err)
 	}
-	page, more = cutPage(page, limit)
+	page, more = store.CutPage(page, limit)
 	return page, more, nil
 }
 
@@ -118,10 +118,6 @@ func (a amendment) fact(id string) memory.Fact {
 	return memory.Fact{}
 }
 
-// maxDecisions is how often a person's change is decided because background work or another process was faster. Each
-// time their write got through, so more than a few in a row are for the caller to know.
-const maxDecisions = 8
-
 // amend decides against the user's facts as they are and stores the decision; when they changed meanwhile, it decides
 // again. A decision without effect is not stored.
 func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
@@ -142,12 +138,12 @@ func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func
 		if err := s.noteForgotten(ctx, state.Scope, a.forget); err != nil {
 			return amendment{}, err
 		}
-		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.now.stored()))
+		_, err = s.store.ApplyFacts(ctx, a.write(user, state.Scope, revision, s.now.Stored()))
 		if err == nil {
 			s.vectors.Wake()
 			return a, nil
 		}
-		if memory.ReasonOf(err) != memory.ReasonContention || try == maxDecisions {
+		if memory.ReasonOf(err) != memory.ReasonContention || try == store.MaxDecisions {
 			return amendment{}, fmt.Errorf("store facts: %w", err)
 		}
 	}
@@ -204,7 +200,7 @@ func (s *FactEditor) CreateFact(ctx context.Context, p FactCreation) (memory.Fac
 		return memory.Fact{}, err
 	}
 	f := WithFactDefaults(p.Fact)
-	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.now.stored(), time.Time{}
+	f.ID, f.Origin, f.Confidence, f.UpdateTime, f.ValidTo = id, memory.FactByUser, 1, s.now.Stored(), time.Time{}
 	var known memory.Fact
 	done, err := s.amend(ctx, p.User, func(state extract.State) (amendment, error) {
 		var repeated bool
@@ -213,7 +209,7 @@ func (s *FactEditor) CreateFact(ctx context.Context, p FactCreation) (memory.Fac
 		}
 		if same, ok := extract.Standing(state, f); ok {
 			f = restated(same, p.Fact)
-			f.UpdateTime = s.now.stored()
+			f.UpdateTime = s.now.Stored()
 			id = f.ID
 		}
 		return amendment{changes: extract.Insert(state, f).Changes, author: p.Author}, nil
@@ -245,7 +241,7 @@ func (s *FactEditor) factID(ctx context.Context, p FactCreation) (string, error)
 	}
 	user, err := s.store.User(ctx, p.User)
 	if memory.IsGone(err) {
-		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.now.stored()})
+		user, err = s.store.UpdateUser(ctx, store.UserUpdate{Ref: p.User, Time: s.now.Stored()})
 	}
 	if err != nil {
 		return "", fmt.Errorf("read user: %w", err)
@@ -278,7 +274,7 @@ func (s *FactEditor) UpdateFact(ctx context.Context, u FactUpdate) (memory.Fact,
 		if was, ok = state.Facts.Get(u.ID); !ok {
 			return amendment{}, noFact(u.ID)
 		}
-		return u.decide(state, was, s.now.stored())
+		return u.decide(state, was, s.now.Stored())
 	})
 	if err != nil {
 		return memory.Fact{}, err
@@ -386,7 +382,7 @@ func (s *FactEditor) RestoreFact(ctx context.Context, r FactRestore) (fact memor
 		if r.Revision == 0 {
 			content.Fact = is
 		}
-		d, ids := extract.Restore(state, r.ID, content, s.now.stored())
+		d, ids := extract.Restore(state, r.ID, content, s.now.Stored())
 		superseded = ids
 		return amendment{changes: d.Changes, author: r.Author}, nil
 	})

@@ -136,7 +136,7 @@ func TestAmend(t *testing.T) {
 		s := &factStore{faster: 1000}
 		svc, w := factService(t, s)
 		_, err := svc.CreateFact(t.Context(), create)
-		if memory.ReasonOf(err) != memory.ReasonContention || len(s.writes) != maxDecisions || w.n != 0 {
+		if memory.ReasonOf(err) != memory.ReasonContention || len(s.writes) != store.MaxDecisions || w.n != 0 {
 			t.Errorf("%d writes, %d wakes, %v", len(s.writes), w.n, err)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/recall"
@@ -19,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/tokens"
 )
@@ -63,7 +63,7 @@ type recalledHits struct {
 // only a query that has to be taken from the tail is waited for by what needs it.
 func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered, r contextprofile.Resolved) (gathered, error) {
 	all, part := safegroup.WithContext(ctx)
-	marks := sync.OnceValues(func() (summary.Marks, error) { return jobrunner.ReadMarks(part, s.store, p.Ref.UserRef) })
+	marks := sync.OnceValues(func() (summary.Marks, error) { return standing.ReadMarks(part, s.store, p.Ref.UserRef) })
 	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
 	query := sync.OnceValues(func() (string, error) {
 		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {

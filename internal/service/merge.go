@@ -56,7 +56,7 @@ func (s *Porter) merge(ctx context.Context, r *portable.Reader, room *store.Room
 	}
 	r.Into(into.Scope, ids)
 	scope := memory.ScopeKey(s.newKey())
-	start := store.ImportStart{Scope: scope, HashKey: r.User().HashKey, Time: s.now.stored()}
+	start := store.ImportStart{Scope: scope, HashKey: r.User().HashKey, Time: s.now.Stored()}
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
@@ -66,7 +66,7 @@ func (s *Porter) merge(ctx context.Context, r *portable.Reader, room *store.Room
 	}
 	err := s.fill(ctx, filling{r: r, room: room, scope: scope, vectors: vectors, takes: isMerged})
 	if err == nil {
-		into.Time = s.now.stored()
+		into.Time = s.now.Stored()
 		err = s.store.CommitImport(ctx, store.ImportCommit{Scope: scope, Into: into, Time: into.Time})
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Porter) adoptDocuments(ctx context.Context, scope memory.ScopeKey, into
 	var after *memory.DocumentPlace
 	for {
 		page, err := s.store.ListDocuments(ctx, store.DocumentList{
-			User: store.ImportUser(scope), After: after, Limit: documentsAtOnce, MaxBytes: documentBytes, Time: s.now.stored(),
+			User: store.ImportUser(scope), After: after, Limit: documentsAtOnce, MaxBytes: documentBytes, Time: s.now.Stored(),
 		})
 		if err != nil {
 			return fmt.Errorf("read documents of an import: %w", err)
@@ -169,7 +169,7 @@ func (s *Porter) adoptDocuments(ctx context.Context, scope memory.ScopeKey, into
 			return nil
 		}
 		taken, err := s.store.AdoptDocuments(ctx, store.DocumentAdoption{
-			Into: into, Documents: page, Most: store.MaxDocuments, Time: s.now.stored(),
+			Into: into, Documents: page, Most: store.MaxDocuments, Time: s.now.Stored(),
 		})
 		if err != nil {
 			return fmt.Errorf("store documents: %w", err)
@@ -231,7 +231,7 @@ func (s *Porter) adoptSession(ctx context.Context, scope memory.ScopeKey, into s
 			}
 		}
 		outcome, err := s.store.AdoptSession(ctx, store.Adoption{
-			Import: scope, Into: into, Session: session, Replaces: replaces, Time: s.now.stored(),
+			Import: scope, Into: into, Session: session, Replaces: replaces, Time: s.now.Stored(),
 		})
 		if err != nil || outcome != store.SessionThere {
 			return outcome == store.SessionAdopted, err
@@ -260,7 +260,7 @@ func (s *Porter) makeRoom(ctx context.Context, into store.Merge, ref memory.Sess
 		return false, err
 	}
 	_, err = s.sweeper.Begin(ctx, store.ErasureStart{
-		ID: erasure, Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, Time: s.now.stored(),
+		ID: erasure, Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, Time: s.now.Stored(),
 	})
 	if err != nil {
 		return false, fmt.Errorf("erase a session that is overwritten: %w", err)
@@ -316,7 +316,7 @@ const factsAtOnce = 200
 // adoptFacts gives the user facts, and returns those, by id. It decides anew when others wrote facts in between, as every erasure does.
 func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.FactRecord) (taken map[string]memory.Fact, err error) {
 	taken, left := map[string]memory.Fact{}, all
-	for range maxDecisions {
+	for range store.MaxDecisions {
 		if len(left) == 0 {
 			return taken, nil
 		}
@@ -331,7 +331,7 @@ func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.F
 		if err != nil {
 			return taken, err
 		}
-		d := extract.Adopt(state, backed, into.OnConflict, into.Time, s.now.stored())
+		d := extract.Adopt(state, backed, into.OnConflict, into.Time, s.now.Stored())
 		written, err := s.writeFacts(ctx, into, base, d)
 		left = slices.DeleteFunc(slices.Clone(left), func(r store.FactRecord) bool {
 			f, is := written[r.ID]
@@ -351,7 +351,7 @@ func (s *Porter) adoptFacts(ctx context.Context, into store.Merge, all []store.F
 func (s *Porter) writeFacts(ctx context.Context, into store.Merge, base int64, d extract.Adoption) (map[string]memory.Fact, error) {
 	written := map[string]memory.Fact{}
 	for some := range slices.Chunk(d.Changes, factsAtOnce) {
-		w := store.FactWrite{User: into.User, Scope: into.Scope, Base: base, Time: s.now.stored()}
+		w := store.FactWrite{User: into.User, Scope: into.Scope, Base: base, Time: s.now.Stored()}
 		for _, c := range some {
 			w.Changes = append(w.Changes, store.FactChange{Fact: c.Fact, Cause: c.Cause})
 			if slices.Contains(d.DropEarlier, c.Fact.ID) {
@@ -383,7 +383,7 @@ func (s *Porter) backed(ctx context.Context, into store.Merge, all []store.FactR
 		histories[r.ID] = history
 	}
 	gone := func(p memory.Place) bool { _, is := places[p]; return !is }
-	erased := extract.Erase(extract.State{Facts: extract.NewFacts(facts...)}, gone, histories, s.now.stored())
+	erased := extract.Erase(extract.State{Facts: extract.NewFacts(facts...)}, gone, histories, s.now.Stored())
 	lost, left := map[string]bool{}, map[string]memory.Fact{}
 	for _, f := range erased.Forget {
 		lost[f.FactID] = true

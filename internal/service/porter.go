@@ -20,7 +20,7 @@ import (
 type Porter struct {
 	store   portStore
 	tenancy Tenancy
-	now     clock
+	now     store.Now
 	newKey  func() string
 	version string
 	log     *slog.Logger
@@ -102,7 +102,7 @@ func (s *Porter) Export(ctx context.Context, what Exporting, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("write the header: %w", err)
 	}
-	now := s.now.stored()
+	now := s.now.Stored()
 	err = s.store.Export(ctx, user, func(r store.Record) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -195,14 +195,14 @@ func (s *Porter) Import(ctx context.Context, user memory.UserRef, rule memory.On
 
 // create stores all of a file as a user who was not there, in a scope of the user's own. What came is removed where not all of it does.
 func (s *Porter) create(ctx context.Context, r *portable.Reader, room *store.Room, scope memory.ScopeKey) (Imported, error) {
-	start := store.ImportStart{Scope: scope, HashKey: r.User().HashKey, Time: s.now.stored()}
+	start := store.ImportStart{Scope: scope, HashKey: r.User().HashKey, Time: s.now.Stored()}
 	if err := s.store.BeginImport(ctx, start); err != nil {
 		return Imported{}, fmt.Errorf("begin import: %w", err)
 	}
 	vectors := s.vectorsOf(r, scope)
 	err := s.fill(ctx, filling{r: r, room: room, scope: scope, vectors: vectors, takes: func(*store.Record) bool { return true }})
 	if err == nil {
-		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.stored()})
+		err = s.store.PublishImport(ctx, store.ImportEnd{User: *r.User(), Time: s.now.Stored()})
 	}
 	if err != nil {
 		s.abandon(ctx, scope)
@@ -242,13 +242,13 @@ type filling struct {
 // fill stores what comes of the file, as far as there is room.
 func (s *Porter) fill(ctx context.Context, f filling) error {
 	r := f.r
-	batch := store.ImportedRecords{User: r.User().Ref, Scope: f.scope, Time: s.now.stored()}
+	batch := store.ImportedRecords{User: r.User().Ref, Scope: f.scope, Time: s.now.Stored()}
 	size := 0
 	flush := func() error {
 		if len(batch.Records) == 0 {
 			return nil
 		}
-		batch.Time = s.now.stored()
+		batch.Time = s.now.Stored()
 		if err := s.store.AddImported(ctx, batch); err != nil {
 			return fmt.Errorf("store %d records: %w", len(batch.Records), err)
 		}
@@ -273,7 +273,7 @@ func (s *Porter) fill(ctx context.Context, f filling) error {
 			continue
 		}
 		full := len(batch.Records) == importedRecords || size+r.LastBytes() > importedBytes
-		if full || s.now.stored().Sub(batch.Time) > importPause {
+		if full || s.now.Stored().Sub(batch.Time) > importPause {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -313,7 +313,7 @@ func (s *Porter) Run(ctx context.Context) error {
 }
 
 func (s *Porter) sweep(ctx context.Context) error {
-	stale, err := s.store.StaleImports(ctx, s.now.stored().Add(-staleAfter), 100)
+	stale, err := s.store.StaleImports(ctx, s.now.Stored().Add(-staleAfter), 100)
 	if err != nil {
 		return fmt.Errorf("find abandoned imports: %w", err)
 	}

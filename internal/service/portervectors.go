@@ -214,7 +214,7 @@ type importedVectors struct {
 	store   vectorStore
 	scope   memory.ScopeKey
 	version int
-	now     clock
+	now     store.Now
 	apart   bool // the turns stay pending: their sessions are adopted by a life, where they are indexed
 	taken   int64
 
@@ -287,7 +287,7 @@ func (v *importedVectors) putFacts(ctx context.Context) error {
 	if len(v.facts) == 0 {
 		return nil
 	}
-	err := v.store.PutFactVectors(ctx, store.VectorWrite{Version: v.version, Vectors: v.facts, Time: v.now.stored()})
+	err := v.store.PutFactVectors(ctx, store.VectorWrite{Version: v.version, Vectors: v.facts, Time: v.now.Stored()})
 	if err == nil {
 		v.taken += int64(len(v.facts))
 	}
@@ -304,7 +304,7 @@ func (v *importedVectors) putMessages(ctx context.Context) error {
 	}
 	w := store.SegmentWrite{
 		User: store.ImportUser(v.scope), Scope: v.scope, Analyzer: text.AnalyzerID, Messages: len(v.docs), Turns: v.turns,
-		Embedding: v.version, Time: v.now.stored(),
+		Embedding: v.version, Time: v.now.Stored(),
 	}
 	if len(v.docs) > 0 {
 		w.Data = rank.EncodeSegment(v.docs)
@@ -367,7 +367,7 @@ func (s *Porter) adoptFactVectors(
 		if len(w.Vectors) == 0 {
 			return nil
 		}
-		w.Time = s.now.stored()
+		w.Time = s.now.Stored()
 		err := s.store.PutFactVectors(ctx, w)
 		if err == nil {
 			taken += int64(len(w.Vectors))

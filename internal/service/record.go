@@ -22,7 +22,7 @@ type Recorder struct {
 	runner   Runner
 	meter    Meter
 	tenancy  Tenancy
-	now      clock
+	now      store.Now
 	newID    func() string
 }
 
@@ -174,7 +174,7 @@ func (s *Recorder) turn(ctx context.Context, p RecordParams, named string) (stor
 	if err != nil {
 		return store.AppendParams{}, err
 	}
-	now := s.now.stored()
+	now := s.now.Stored()
 	turn := store.AppendParams{
 		Ref: p.Ref, Profile: p.Profile, RequestID: p.RequestID, RequestDigest: digest,
 		StatePatch: p.StatePatch, ExpectedLastSeq: p.ExpectedLastSeq, Time: now,

@@ -55,7 +55,7 @@ func (s *FactEditor) reversal(ctx context.Context, ref store.JobRef, state extra
 		}
 		histories[id] = history
 	}
-	r := extract.Revert(state, ref.ID, histories, s.now.stored())
+	r := extract.Revert(state, ref.ID, histories, s.now.Stored())
 	receipt, err := json.Marshal(r.Facts)
 	if err != nil {
 		return amendment{}, fmt.Errorf("encode what becomes of a job's facts: %w", err)

@@ -65,12 +65,6 @@ type messageStore interface {
 	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 }
 
-// clock returns the time.
-type clock func() time.Time
-
-// stored is the time as stores keep it.
-func (c clock) stored() time.Time { return c().UTC().Truncate(time.Microsecond) }
-
 // Options are what the Services need. All but views, the reranker and CompactModels are required.
 type Options struct {
 	Store       Store

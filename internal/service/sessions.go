@@ -17,7 +17,7 @@ type Sessions struct {
 	profiles contextprofile.Set
 	secrets  sessionSecrets
 	runner   Runner
-	now      clock
+	now      store.Now
 }
 
 // sessionStore is what Sessions reads and writes of the primary store.
@@ -63,16 +63,8 @@ func (s *Sessions) ListSessions(ctx context.Context, q store.SessionQuery) (page
 	if err != nil {
 		return nil, false, fmt.Errorf("list sessions: %w", err)
 	}
-	page, more = cutPage(page, limit)
+	page, more = store.CutPage(page, limit)
 	return page, more, nil
-}
-
-// cutPage cuts a page that was read with one more than its limit, and returns whether others follow.
-func cutPage[T any](page []T, limit int) (cut []T, more bool) {
-	if len(page) > limit {
-		return page[:limit], true
-	}
-	return page, false
 }
 
 // UpdateSession changes a session's head.
@@ -206,7 +198,7 @@ func (s *Sessions) UpdateMessage(ctx context.Context, u store.MessageUpdate) (me
 		}
 		maskLabels(&u, mask)
 	}
-	u.Time = s.now.stored()
+	u.Time = s.now.Stored()
 	out, err := s.store.UpdateMessage(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update message: %w", err)

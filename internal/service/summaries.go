@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -27,8 +27,8 @@ type summaryStore interface {
 	sessionReader
 	userReader
 	messageStore
-	jobrunner.NodeReader
-	jobrunner.MarkReader
+	standing.NodeReader
+	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
 	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
 	RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error)
@@ -80,7 +80,7 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries: %w", err)
 	}
-	marks, err := jobrunner.ReadMarks(ctx, s.store, ref.UserRef)
+	marks, err := standing.ReadMarks(ctx, s.store, ref.UserRef)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -110,7 +110,7 @@ func (s *SummaryReader) running(
 	}
 	covered := frontier[len(frontier)-1].Range.To
 	view := marks.Of(frontier[0].Session)
-	nodes, err := jobrunner.Standing(ctx, s.store, user.Session(in.SessionID), view, frontier)
+	nodes, err := standing.Summaries(ctx, s.store, user.Session(in.SessionID), view, frontier)
 	if err != nil || len(nodes) == 0 {
 		return Summary{}, false, err
 	}
@@ -191,7 +191,7 @@ func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summ
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
-	marks, err := jobrunner.ReadMarks(ctx, s.store, ref.User)
+	marks, err := standing.ReadMarks(ctx, s.store, ref.User)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -294,7 +294,7 @@ func (s *SummaryReader) listSessionSummaries(ctx context.Context, q SummaryQuery
 		found = found[:q.Limit]
 		next = &SummaryCursor{Time: found[q.Limit-1].LastTime, SessionID: found[q.Limit-1].SessionID}
 	}
-	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
+	marks, err := standing.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -329,7 +329,7 @@ func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summ
 	if err != nil && !memory.IsGone(err) {
 		return nil, nil, fmt.Errorf("read user: %w", err)
 	}
-	marks, err := jobrunner.ReadMarks(ctx, s.store, q.User)
+	marks, err := standing.ReadMarks(ctx, s.store, q.User)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // Users reads and changes what holds for all sessions of a user. Its methods may be called concurrently.
 type Users struct {
 	store userStore
-	now   clock
+	now   store.Now
 }
 
 // userStore is what Users reads and writes of the primary store.
@@ -40,13 +40,13 @@ func (s *Users) ListUsers(ctx context.Context, q store.UserQuery) (page []memory
 	if err != nil {
 		return nil, false, fmt.Errorf("list users: %w", err)
 	}
-	page, more = cutPage(page, limit)
+	page, more = store.CutPage(page, limit)
 	return page, more, nil
 }
 
 // UpdateUser changes what holds for all sessions of a user. Without an etag it creates a user that does not exist.
 func (s *Users) UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error) {
-	u.Time = s.now.stored()
+	u.Time = s.now.Stored()
 	out, err := s.store.UpdateUser(ctx, u)
 	if err != nil {
 		return out, fmt.Errorf("update user: %w", err)

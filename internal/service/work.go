@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/backendlatency"
-	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -32,7 +31,7 @@ type Work struct {
 	runner      Runner
 	maintenance *Maintenance
 	erasures    *Eraser
-	now         clock
+	now         store.Now
 }
 
 // workStore is what Work reads and writes of the primary store.
@@ -92,7 +91,7 @@ func (s *Work) progress(ctx context.Context, ref memory.SessionRef) (Watermarks,
 func watermarks(work store.SessionWork) Watermarks {
 	out := Watermarks{
 		Recorded: work.Session.LastSeq, Indexed: work.Session.LastSeq,
-		Extracted: jobrunner.ExtractedThrough(work), Summarised: jobrunner.SummarisedThrough(work),
+		Extracted: work.ExtractedThrough(), Summarised: work.SummarisedThrough(),
 	}
 	if work.UnindexedFrom > 0 {
 		out.Indexed = work.UnindexedFrom - 1
@@ -369,7 +368,7 @@ func (s *Work) Job(ctx context.Context, ref store.JobRef, wait time.Duration) (m
 
 // RetryJob gives a job that is not final a new try at once; another one is refused with JOB_NOT_PARKED.
 func (s *Work) RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error) {
-	job, err := s.store.RetryJob(ctx, store.JobRetry{JobRef: ref, Time: s.now.stored()})
+	job, err := s.store.RetryJob(ctx, store.JobRetry{JobRef: ref, Time: s.now.Stored()})
 	if err != nil {
 		return job, fmt.Errorf("retry job: %w", err)
 	}
@@ -419,7 +418,7 @@ func (s *Work) SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error
 		return memory.Job{}, notSkippable(job)
 	}
 	job, err = s.store.FinishJob(ctx, store.JobFinish{
-		JobRef: ref, State: memory.JobSkipped, Reason: "skipped by a person", Time: s.now.stored(),
+		JobRef: ref, State: memory.JobSkipped, Reason: "skipped by a person", Time: s.now.Stored(),
 	})
 	if err != nil {
 		return job, fmt.Errorf("skip job: %w", err)

@@ -203,6 +203,10 @@ func Contention(cause string) error {
 	}
 }
 
+// MaxDecisions is how often a person's change is decided because background work or another process was faster. Each
+// time their write got through, so more than a few in a row are for the caller to know.
+const MaxDecisions = 8
+
 // EmbeddingGone refuses a write to a version of embeddings that was dropped.
 func EmbeddingGone(version int) error {
 	return Contention("embedding version " + strconv.Itoa(version) + " is gone")

@@ -14,6 +14,14 @@ const pageSize = 500
 // lists reads a page of a list. Methods of the stores are such functions.
 type lists[Q, T any] func(ctx context.Context, q Q) ([]T, error)
 
+// CutPage cuts a page that was read with one more than its limit, and returns whether others follow.
+func CutPage[T any](page []T, limit int) (cut []T, more bool) {
+	if len(page) > limit {
+		return page[:limit], true
+	}
+	return page, false
+}
+
 // AllUsers returns all users of a tenant. A page of them is read when the loop comes to it, so that the loop may take long and may write
 // meanwhile. An error comes without a user and is the last item.
 func AllUsers(ctx context.Context, list lists[UserQuery, memory.User], tenant string) iter.Seq2[memory.User, error] {

@@ -106,7 +106,7 @@ type Work interface {
 	WorkStats(ctx context.Context) (WorkStats, error)
 }
 
-// SessionWork is how far the background work of a session has come. The watermarks follow from it: see package jobrunner.
+// SessionWork is how far the background work of a session has come. Its methods return the watermarks.
 type SessionWork struct {
 	Session memory.Session
 	User    memory.User
@@ -118,6 +118,27 @@ type SessionWork struct {
 	Jobs          []memory.Job
 	UnindexedFrom int64     // the first seq of the first turn pending for the search index; 0 when all are indexed
 	LookAt        time.Time // when a sweep looks at the session; zero for never
+}
+
+// ExtractedThrough returns the last message up to which facts have been extracted from every message of the session, or
+// skipped by a person; 0 before the first. A job that is open, answered or parked holds it back.
+func (w SessionWork) ExtractedThrough() int64 {
+	return w.doneThrough(memory.JobExtract, w.ExtractCursor)
+}
+
+// SummarisedThrough returns the last message up to which summaries cover every message of the session; 0 before the first.
+// No summary need be read for it: a job of a leaf is final with its node, in one write, and is never skipped.
+func (w SessionWork) SummarisedThrough() int64 { return w.doneThrough(memory.JobLeaf, w.LeafCursor) }
+
+// doneThrough returns the message before the first range of the kind that is not final, or the cursor where there is none.
+func (w SessionWork) doneThrough(kind memory.JobKind, cursor int64) int64 {
+	through := cursor
+	for _, s := range w.Jobs {
+		if s.Kind == kind && !s.State.IsFinal() {
+			through = min(through, s.From-1)
+		}
+	}
+	return through
 }
 
 // Deferral is when to look at a session again.

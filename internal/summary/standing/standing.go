@@ -1,4 +1,6 @@
-package jobrunner
+// Package standing reads which summaries of a user may be shown: what persons made of them and what is hidden decide that, by
+// package summary.
+package standing
 
 import (
 	"cmp"
@@ -11,15 +13,15 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
-// NodeReader is the part of the primary store that Standing reads.
+// NodeReader is the part of the primary store that Summaries reads.
 type NodeReader interface {
 	NodesWithin(ctx context.Context, ref memory.SessionRef, within memory.SeqRange) ([]memory.SummaryNode, error)
 	Nodes(ctx context.Context, user memory.UserRef, ids []string) ([]memory.SummaryNode, error)
 }
 
-// Standing returns the fewest summaries that cover the messages of a frontier and may be shown, oldest first. Where one of the frontier
-// may not be shown, those below it that may take its place; only then is more read.
-func Standing(
+// Summaries returns the fewest summaries that cover the messages of a frontier and may be shown, oldest first. A summary that may not be
+// shown is replaced by its children; only then does it read the store.
+func Summaries(
 	ctx context.Context, s NodeReader, ref memory.SessionRef, v summary.View, frontier []memory.SummaryNode,
 ) ([]memory.SummaryNode, error) {
 	standing, under := v.Standing(frontier)
@@ -31,7 +33,7 @@ func Standing(
 		}
 		found = append(found, some...)
 	}
-	picked, err := worded(ctx, s, ref.UserRef, v.Pick(found))
+	picked, err := Worded(ctx, s, ref.UserRef, v.Pick(found))
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +42,8 @@ func Standing(
 	return out, nil
 }
 
-// worded reads what outlines say.
-func worded(ctx context.Context, s NodeReader, user memory.UserRef, outlines []memory.SummaryNode) ([]memory.SummaryNode, error) {
+// Worded returns the outlined summaries with their texts.
+func Worded(ctx context.Context, s NodeReader, user memory.UserRef, outlines []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	if len(outlines) == 0 {
 		return nil, nil
 	}
@@ -62,7 +64,7 @@ type MarkReader interface {
 	CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error)
 }
 
-// ReadMarks reads what bears on all of a user's summaries.
+// ReadMarks reads the marks of all of a user's summaries: what is hidden, and what persons made of them.
 func ReadMarks(ctx context.Context, s MarkReader, user memory.UserRef) (m summary.Marks, err error) {
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
