@@ -2,7 +2,10 @@ package contentchecks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // MaxSteps bounds what judging the messages of a call may take, summed over rules and messages. A step takes about ten
@@ -68,4 +71,12 @@ func (w *work) spend(steps int64) error {
 		return fmt.Errorf("judge words: %w", err)
 	}
 	return nil
+}
+
+// NameMessages names the messages where judging them by a profile's rules takes too much: the caller can mend nothing else.
+func NameMessages(err error) error {
+	if e, ok := errors.AsType[*TooMuch](err); ok {
+		return memory.InvalidField("messages", "of the profile's check %s: %s", e.Name, e.Error())
+	}
+	return err
 }

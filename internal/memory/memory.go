@@ -382,3 +382,18 @@ func (a CheckAction) String() string {
 type SeqRange struct {
 	From, To int64
 }
+
+// StepsSinceUser returns how many assistant messages came since the last message of a user: those that are recorded, and those among
+// pending messages.
+func StepsSinceUser(recorded int, pending []Message) int {
+	steps := recorded
+	for _, m := range pending {
+		switch m.Role {
+		case RoleUser:
+			steps = 0
+		case RoleAssistant:
+			steps++
+		}
+	}
+	return steps
+}

@@ -212,3 +212,23 @@ func number(parts []memory.Part, seen map[string]map[string]int) {
 		number(p.Parts, seen)
 	}
 }
+
+// MarkEach notes where n messages say secrets.
+func MarkEach(n int, message func(int) *memory.Message) {
+	turn := make([][]memory.Part, n)
+	for i := range turn {
+		turn[i] = message(i).Parts
+	}
+	for i, parts := range Mark(turn) {
+		message(i).Parts = parts
+	}
+}
+
+// AsSent returns messages without notes of secrets, as their caller sent them.
+func AsSent(messages []memory.Message) []memory.Message {
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].Parts = Unmarked(out[i].Parts)
+	}
+	return out
+}

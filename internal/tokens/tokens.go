@@ -65,6 +65,9 @@ func Tokens(c Counter, cost int64) int64 {
 	return (cost + c.Per() - 1) / c.Per()
 }
 
+// ToolsField is the field of a request that holds tools as JSON.
+const ToolsField = "tools_json"
+
 // Tools returns the cost of the tools that a model is offered, given as the JSON text that is sent to it. Blanks between
 // values are left out, as clients leave them out. Providers do not publish how they render the schemas, so this is an
 // estimate by every counter. A text that is not JSON is a memory.Error naming the field.
