@@ -157,7 +157,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	if err := b.repeatErasures(ctx, cases.sweeper); err != nil {
 		return nil, err
 	}
-	tenants := b.newTenantEraser(cases.services.Eraser)
+	tenants := b.newTenantEraser(cases.Eraser)
 	access := b.newAccess(accessParts{
 		keys: credentials.keys, limits: limits, models: models, profiles: profiles, eraseTenants: tenants.Wake,
 	})
@@ -170,7 +170,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	}
 	trend := b.newTrend()
 	server, err := b.newServer(serverParts{
-		services: cases.services, access: access, limits: limits, gates: gates, credentials: credentials, trail: trail, calls: calls,
+		cases: cases.UseCases, access: access, limits: limits, gates: gates, credentials: credentials, trail: trail, calls: calls,
 		traces: traces.Handler(), secret: secret, trend: trend,
 	})
 	if err != nil {
@@ -186,8 +186,8 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 		return nil, err
 	}
 	loops := []func(context.Context) error{
-		index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.services.Porter.Run,
-		cases.services.Documents.Run, cases.sweeper.Run, cases.keeper.Run, credentials.keys.Run, tenants.Run, watch(b.store, server, b.log),
+		index.indexer.Run, runner.Run, index.embeddings.Run, cases.usage.Run, cases.verifier.Run, cases.Porter.Run,
+		cases.Documents.Run, cases.sweeper.Run, cases.keeper.Run, credentials.keys.Run, tenants.Run, watch(b.store, server, b.log),
 	}
 	for _, f := range feeders {
 		loops = append(loops, f.Run)

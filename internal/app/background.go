@@ -25,6 +25,12 @@ type index struct {
 	indexer    *indexing.Indexer
 }
 
+// activeEmbedding returns the model and dimension of the server's vectors; the zero one while nothing is known of them.
+func (i index) activeEmbedding() memory.Embedding {
+	version, _ := i.embeddings.Active()
+	return version
+}
+
 func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (index, error) {
 	embeddings, err := indexing.OpenEmbeddings(ctx, indexing.EmbeddingsOptions{
 		Store: b.store, Open: models.embedder, Model: b.cfg.EmbeddingModel, Dimension: b.cfg.EmbeddingDimension, Now: b.store.Now, Log: b.log,

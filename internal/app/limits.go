@@ -61,12 +61,12 @@ type tenancy struct {
 	models *tenantModels
 }
 
-// Reserve implements service.Tenancy.
+// Reserve implements quota.Tenancy.
 func (t tenancy) Reserve(ctx context.Context, user memory.UserRef, n int) (*store.Room, func(int64), error) {
 	return t.limits.messages.Reserve(ctx, user, n)
 }
 
-// Check implements service.Tenancy.
+// Check implements quota.Tenancy.
 func (t tenancy) Check(ctx context.Context, tenant string) error {
 	if asks, err := t.models.asksForSummaries(ctx, tenant); err != nil || !asks {
 		return err
@@ -74,7 +74,7 @@ func (t tenancy) Check(ctx context.Context, tenant string) error {
 	return t.limits.budget.Check(ctx, tenant)
 }
 
-// Profile implements service.Tenancy.
+// Profile implements quota.Tenancy.
 func (t tenancy) Profile(ctx context.Context, tenant string) (string, error) {
 	return t.limits.profile(ctx, tenant)
 }

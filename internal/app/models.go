@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/embed"
 	embedbuiltin "github.com/stratamem/strata/internal/embed/builtin"
@@ -21,7 +22,6 @@ import (
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rerank"
 	"github.com/stratamem/strata/internal/secret"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
 )
 
@@ -66,8 +66,8 @@ func (m *models) summarizer() (jobrunner.Summarizer, error) {
 }
 
 // compactModels are the chat models that policies for histories may have asked, by name; the server's own is also "".
-func (m *models) compactModels() (map[string]service.CompactModel, error) {
-	all := map[string]service.CompactModel{}
+func (m *models) compactModels() (map[string]compactmodel.Model, error) {
+	all := map[string]compactmodel.Model{}
 	for _, name := range historyModels(m.cfg) {
 		chat, err := m.chat(name)
 		if err != nil {

@@ -58,7 +58,7 @@ const maxWaiting = 200
 
 // serverParts are what a server serves with.
 type serverParts struct {
-	services    service.Services
+	cases       grpcapi.UseCases
 	access      *service.Access
 	limits      limits
 	gates       gates
@@ -72,7 +72,7 @@ type serverParts struct {
 
 func (b base) newServer(p serverParts) (*grpcapi.Server, error) {
 	o := grpcapi.Options{
-		Services: p.services, Reflection: b.cfg.Reflection, RequestTimeout: b.cfg.RequestTimeout,
+		UseCases: p.cases, Reflection: b.cfg.Reflection, RequestTimeout: b.cfg.RequestTimeout,
 		DrainTimeout: b.cfg.DrainTimeout, Log: b.log, Meter: b.recorder, Calls: p.calls, Traces: p.traces,
 		Gate: p.gates.gate, Turns: p.gates.turns, StoreLimit: p.gates.storeLimit,
 		MaxConnections: b.cfg.MaxConnections, ReplyTimeout: b.cfg.ReplyTimeout,

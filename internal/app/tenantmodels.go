@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/jobrunner"
@@ -19,7 +20,6 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/secret"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -42,7 +42,7 @@ type ownModels struct {
 	key        secret.Text
 	summarizer jobrunner.Summarizer
 	extractor  jobrunner.Extractor
-	compact    service.CompactModel // nil for the built-in summariser
+	compact    compactmodel.Model // nil for the built-in summariser
 	close      func()
 }
 
@@ -257,8 +257,8 @@ func (t *tenantModels) unpriced(m *store.TenantModels) []string {
 	return t.cfg.UnpricedWith(slices.DeleteFunc(chat, func(name string) bool { return name == store.BuiltinModel })...)
 }
 
-// compactModel implements service.Options.OwnModel.
-func (t *tenantModels) compactModel(ctx context.Context) (service.CompactModel, bool) {
+// compactModel implements compactmodel.Options.Own.
+func (t *tenantModels) compactModel(ctx context.Context) (compactmodel.Model, bool) {
 	own, err := t.of(ctx)
 	if err != nil {
 		return failing{err}, true

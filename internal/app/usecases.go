@@ -6,24 +6,28 @@ import (
 	"fmt"
 
 	"github.com/stratamem/strata/internal/admission"
+	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/grpcapi"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/prompttags/userfences"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/text/synonyms"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // useCases are the use cases, and what works beside them in the background.
 type useCases struct {
-	services service.Services
+	grpcapi.UseCases
 	usage    *service.Usage
 	verifier *viewfeed.Verifier
 	sweeper  *erasure.Sweeper
@@ -45,84 +49,123 @@ type useCaseParts struct {
 }
 
 func (b base) newUseCases(p useCaseParts) (useCases, error) {
-	o, err := b.recallOptions(p)
+	named, err := p.models.compactModels()
 	if err != nil {
 		return useCases{}, err
 	}
-	if o.CompactModels, err = p.models.compactModels(); err != nil {
+	index, err := b.newSearchIndex(p)
+	if err != nil {
 		return useCases{}, err
-	}
-	usage, sweeper := service.NewUsage(b.store, b.log), b.newSweeper(p, o.SearchIndex)
-	views := viewfeed.NewVerifier(viewfeed.VerifierOptions{Store: b.store, Targets: b.stores.targets(), Log: b.log})
-	var keeper *retention.Keeper // made below: it deletes facts by a use case
-	o.Indexer = p.index.indexer
-	o.Embedding = func() memory.Embedding {
-		version, _ := p.index.embeddings.Active()
-		return version
-	}
-	o.FactVectors = p.index.embeddings
-	o.Sweeper = sweeper
-	o.Usage = usage
-	o.FenceSecret = p.secret
-	o.Forgotten = b.stores.forgotten
-	o.ForgottenDocument = b.stores.forgottenDocument
-	o.Profiles = p.profiles
-	o.Runner = background{p.runner, p.index.indexer, p.feeders}
-	o.Meter = b.recorder
-	o.Now = b.store.Now
-	o.NewID = newID
-	o.NewKey = store.MintKey
-	o.Version = b.options.Version
-	o.Log = b.log
-	o.Gate = p.gate
-	o.Tenancy = tenancy{p.limits, p.models.own}
-	o.Reembed = reembedder{p.index.embeddings}
-	o.Verify = verifier{views}
-	o.Expiry = expiry{func() *retention.Keeper { return keeper }}
-	o.Reindex = reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: b.store, Feeders: p.feeders, Now: b.store.Now})}
-	o.OwnModel = p.models.own.compactModel
-	o.Extractive = builtin.Summarizer{}
-	services := service.New(o)
-	keeper = b.newKeeper(p, sweeper, services.Facts)
-	return useCases{services: services, usage: usage, verifier: views, sweeper: sweeper, keeper: keeper}, nil
-}
-
-// recallOptions are the options of the use cases that say where and how memory is searched.
-func (b base) recallOptions(p useCaseParts) (service.Options, error) {
-	words, err := synonyms.Open()
-	if err != nil {
-		return service.Options{}, err
-	}
-	searchIndex, err := recall.NewSearchIndex(recall.SearchIndexOptions{
-		Store: b.store, MaxBytes: int64(b.cfg.RecallCache), Indexer: p.index.indexer,
-		Turns: indexing.Contained{Analyzer: p.index.analyzer, Log: b.log}, Log: b.log,
-	})
-	if err != nil {
-		return service.Options{}, err
-	}
-	reranker, err := p.models.reranker()
-	if err != nil {
-		return service.Options{}, err
 	}
 	queries := recall.NewQueries(recall.QueriesOptions{
 		Embeddings: p.index.embeddings, Deadline: b.cfg.EmbeddingDeadline, Timeout: b.cfg.EmbeddingTimeout, MaxRunning: maxQueries, Log: b.log,
 	})
-	return service.Options{
-		Store:       b.store,
-		SearchIndex: searchIndex,
-		Facts:       p.facts,
-		Queries:     queries,
-		Documents: recall.NewDocumentFinder(recall.DocumentFinderOptions{
-			Store: b.store, Queries: queries, Embeddings: p.index.embeddings, Now: b.store.Now, Memory: p.facts,
+	search, err := b.newSearcher(p, index, queries)
+	if err != nil {
+		return useCases{}, err
+	}
+	shared := sharedParts{
+		runner: background{p.runner, p.index.indexer, p.feeders}, tenancy: tenancy{p.limits, p.models.own},
+		fences: userfences.New(b.store, p.secret), queries: queries,
+		models: compactmodel.New(compactmodel.Options{ByName: named, Own: p.models.own.compactModel, Extractive: builtin.Summarizer{}}),
+	}
+	usage, sweeper := service.NewUsage(b.store, b.log), b.newSweeper(p, index)
+	views := viewfeed.NewVerifier(viewfeed.VerifierOptions{Store: b.store, Targets: b.stores.targets(), Log: b.log})
+	var keeper *retention.Keeper // made below: it deletes facts by a use case
+	maintenance := service.NewMaintenance(service.MaintenanceOptions{
+		Reembed: reembedder{p.index.embeddings}, Verify: verifier{views}, Expiry: expiry{func() *retention.Keeper { return keeper }},
+		Reindex: reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: b.store, Feeders: p.feeders, Now: b.store.Now})},
+	})
+	out := useCases{usage: usage, verifier: views, sweeper: sweeper}
+	out.Search, out.Maintenance = search, maintenance
+	b.addMemory(&out, p, shared)
+	b.addContexts(&out, p, shared)
+	keeper = b.newKeeper(p, sweeper, out.Facts)
+	out.keeper = keeper
+	return out, nil
+}
+
+// sharedParts are what several use cases are made of.
+type sharedParts struct {
+	runner  background
+	tenancy tenancy
+	fences  userfences.Fences
+	models  compactmodel.Models
+	queries *recall.Queries
+}
+
+// addMemory adds the use cases that change what is stored, and those that show how far background work has come.
+func (b base) addMemory(out *useCases, p useCaseParts, s sharedParts) {
+	out.Recorder = service.NewRecorder(service.RecorderOptions{
+		Store: b.store, Profiles: p.profiles, Fences: s.fences, Runner: s.runner, Meter: b.recorder, Tenancy: s.tenancy,
+		Now: b.store.Now, NewID: newID,
+	})
+	out.Sessions = service.NewSessions(service.SessionsOptions{
+		Store: b.store, Gate: p.gate, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,
+	})
+	out.Users = service.NewUsers(b.store, b.store.Now)
+	out.Facts = service.NewFactEditor(service.FactEditorOptions{
+		Store: b.store, Facts: p.facts, Vectors: p.index.embeddings, Forgotten: b.stores.forgotten, Now: b.store.Now, NewID: newID,
+	})
+	out.Eraser = service.NewEraser(service.EraserOptions{
+		Store: b.store, Gate: p.gate, Facts: p.facts, Sweeper: out.sweeper, Secret: p.secret, Now: b.store.Now, NewID: newID,
+	})
+	out.Replacer = service.NewReplacer(b.store, p.gate, out.Recorder, out.Eraser)
+	out.Work = service.NewWork(service.WorkOptions{
+		Store: b.store, Runner: s.runner, Maintenance: out.Maintenance, Erasures: out.Eraser, Now: b.store.Now,
+	})
+	out.Porter = service.NewPorter(service.PorterOptions{
+		Store: b.store, Facts: p.facts, Sweeper: out.sweeper, Runner: s.runner, Tenancy: s.tenancy, Now: b.store.Now,
+		NewKey: store.MintKey, Version: b.options.Version, Log: b.log,
+		Vectors: service.PorterVectors{Embedding: p.index.activeEmbedding, Indexer: p.index.indexer, Facts: p.index.embeddings},
+	})
+	out.Documents = service.NewDocuments(service.DocumentsOptions{
+		Store: b.store, Forgotten: b.stores.forgottenDocument, Now: b.store.Now, Log: b.log,
+		Finder: recall.NewDocumentFinder(recall.DocumentFinderOptions{
+			Store: b.store, Queries: s.queries, Embeddings: p.index.embeddings, Now: b.store.Now, Memory: p.facts,
 		}),
-		Near:             words.Of,
-		Vectors:          b.stores.vectors,
-		Texts:            b.stores.texts,
-		ViewDeadline:     b.cfg.ViewDeadline,
-		Reranker:         reranker,
-		RerankCandidates: b.cfg.RerankCandidates,
-		RerankDeadline:   b.cfg.RerankDeadline,
-	}, nil
+	})
+}
+
+// addContexts adds the use cases that make contexts and summaries, over those that addMemory added.
+func (b base) addContexts(out *useCases, p useCaseParts, s sharedParts) {
+	out.Summaries = service.NewSummaryReader(service.SummaryReaderOptions{
+		Store: b.store, Work: out.Work, Runner: s.runner, Tenancy: s.tenancy,
+	})
+	out.SummaryEditor = service.NewSummaryEditor(service.SummaryEditorOptions{
+		Store: b.store, Summaries: out.Summaries, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,
+	})
+	out.Contexts = service.NewContextBuilder(service.ContextBuilderOptions{
+		Store:    b.store,
+		Sources:  service.ContextSources{Search: out.Search, Summaries: out.Summaries, Work: out.Work},
+		Profiles: p.profiles, Models: s.models, Fences: s.fences, Usage: out.usage, Meter: b.recorder, Gate: p.gate,
+		Tenancy: s.tenancy, Now: b.store.Now,
+	})
+	out.Histories = service.NewHistories(p.profiles, s.models, b.recorder)
+}
+
+func (b base) newSearchIndex(p useCaseParts) (*recall.SearchIndex, error) {
+	return recall.NewSearchIndex(recall.SearchIndexOptions{
+		Store: b.store, MaxBytes: int64(b.cfg.RecallCache), Indexer: p.index.indexer,
+		Turns: indexing.Contained{Analyzer: p.index.analyzer, Log: b.log}, Log: b.log,
+	})
+}
+
+func (b base) newSearcher(p useCaseParts, index *recall.SearchIndex, queries *recall.Queries) (*recall.Searcher, error) {
+	words, err := synonyms.Open()
+	if err != nil {
+		return nil, err
+	}
+	reranker, err := p.models.reranker()
+	if err != nil {
+		return nil, err
+	}
+	return recall.New(recall.Options{
+		Store: b.store, Messages: messagereader.New(b.store, p.gate), Index: index, Facts: p.facts, Queries: queries,
+		Profiles: p.profiles, Meter: b.recorder, Now: b.store.Now, Related: words.Of,
+		Vectors: b.stores.vectors, Texts: b.stores.texts, ViewDeadline: b.cfg.ViewDeadline,
+		Reranker: reranker, RerankCandidates: b.cfg.RerankCandidates, RerankDeadline: b.cfg.RerankDeadline,
+	}), nil
 }
 
 // maxQueries is how many queries may be embedded at once.

@@ -24,6 +24,7 @@ import (
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/protocolmux"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/service"
 )
@@ -49,7 +50,7 @@ const (
 
 // Options are what a Server needs.
 type Options struct {
-	Services       service.Services
+	UseCases       UseCases
 	Reflection     bool
 	RequestTimeout time.Duration // the longest a call may take
 	DrainTimeout   time.Duration // how long Serve waits for running calls when its context ends
@@ -72,6 +73,25 @@ type Options struct {
 	ReplyTimeout   time.Duration         // how long a reply may go unread before its connection is closed
 	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
 	HTTP func(Entrance) (http.Handler, error)
+}
+
+// UseCases are what the API is served by.
+type UseCases struct {
+	Recorder      *service.Recorder
+	Contexts      *service.ContextBuilder
+	Search        *recall.Searcher
+	Sessions      *service.Sessions
+	Users         *service.Users
+	Facts         *service.FactEditor
+	Summaries     *service.SummaryReader
+	SummaryEditor *service.SummaryEditor
+	Histories     *service.Histories
+	Work          *service.Work
+	Maintenance   *service.Maintenance
+	Eraser        *service.Eraser
+	Replacer      *service.Replacer
+	Porter        *service.Porter
+	Documents     *service.Documents
 }
 
 // Entrance is what a handler of HTTP reaches the API by.
@@ -113,22 +133,22 @@ func New(o Options) (*Server, error) {
 	}
 	api := early{s.grpc, g}
 	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
-		recorder: o.Services.Recorder, contexts: o.Services.Contexts, search: o.Services.Search, sessions: o.Services.Sessions,
-		eraser: o.Services.Eraser, replacer: o.Services.Replacer,
+		recorder: o.UseCases.Recorder, contexts: o.UseCases.Contexts, search: o.UseCases.Search, sessions: o.UseCases.Sessions,
+		eraser: o.UseCases.Eraser, replacer: o.UseCases.Replacer,
 	})
-	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.Services.Histories})
-	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.Services.Facts, search: o.Services.Search})
+	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.UseCases.Histories})
+	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.UseCases.Facts, search: o.UseCases.Search})
 	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{
-		summaries: o.Services.Summaries, editor: o.Services.SummaryEditor, eraser: o.Services.Eraser,
+		summaries: o.UseCases.Summaries, editor: o.UseCases.SummaryEditor, eraser: o.UseCases.Eraser,
 	})
 	memoryv1.RegisterUserServiceServer(api, &userServer{
-		users: o.Services.Users, eraser: o.Services.Eraser, porter: o.Services.Porter, patience: o.ReplyTimeout,
+		users: o.UseCases.Users, eraser: o.UseCases.Eraser, porter: o.UseCases.Porter, patience: o.ReplyTimeout,
 	})
 	memoryv1.RegisterWorkServiceServer(api, &workServer{
-		work: o.Services.Work, facts: o.Services.Facts, erasures: o.Services.Eraser,
+		work: o.UseCases.Work, facts: o.UseCases.Facts, erasures: o.UseCases.Eraser,
 	})
-	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.Services.Maintenance})
-	memoryv1.RegisterDocumentServiceServer(api, &documentServer{documents: o.Services.Documents})
+	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.UseCases.Maintenance})
+	memoryv1.RegisterDocumentServiceServer(api, &documentServer{documents: o.UseCases.Documents})
 	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
 	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
 	memoryv1.RegisterAuditServiceServer(api, &auditServer{entries: o.AuditEntries})

@@ -45,7 +45,7 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now()
 	}
-	p.Query = MaskedWords(p.Query, resolved.MaskSecrets)
+	p.Query = resolved.MaskSecrets.Words(p.Query)
 	in := s.NewLookups(ctx, p.User, func() (string, error) { return p.Query, nil })
 	times, err := timesOf(when.Read(p.Query), in, p.AsOf)
 	if err != nil {

@@ -22,12 +22,3 @@ func Shown(m memory.Message, mask contextprofile.MaskSecrets) memory.Message {
 	}
 	return m
 }
-
-// MaskedWords are words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
-// masks there too, and of what a caller writes that memory returns later.
-func MaskedWords(words string, mask contextprofile.MaskSecrets) string {
-	if mask == contextprofile.MaskNowhere {
-		return words
-	}
-	return memory.Masked(words, secretscan.Find(words))
-}

@@ -134,7 +134,7 @@ func (s *Searcher) SearchMessages(ctx context.Context, p SearchParams) (SearchRe
 	if p.AsOf.IsZero() {
 		p.AsOf = s.now().UTC().Truncate(time.Microsecond)
 	}
-	p.Query = MaskedWords(p.Query, s.profiles.SecretsOf(""))
+	p.Query = s.profiles.SecretsOf("").Words(p.Query)
 	sessions, err := s.sessionKeys(ctx, p.User, p.SessionIDs)
 	if err != nil {
 		return SearchResult{}, err

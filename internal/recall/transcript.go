@@ -53,7 +53,7 @@ const (
 // read from the primary store, where the words, the phrases and the filters are looked for once more.
 func (s *Searcher) SearchTranscript(ctx context.Context, p TranscriptSearch) (TranscriptPage, error) {
 	ctx = store.OneRequest(ctx)
-	p.Query = MaskedWords(p.Query, s.profiles.SecretsOf(""))
+	p.Query = s.profiles.SecretsOf("").Words(p.Query)
 	sessions, err := s.sessionKeys(ctx, p.User, p.SessionIDs)
 	if err != nil {
 		return TranscriptPage{}, err

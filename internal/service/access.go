@@ -10,6 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -264,10 +265,10 @@ func (a *Access) EraseTenant(ctx context.Context, id string, wait time.Duration)
 		return t, err
 	}
 	a.eraseTenants()
-	timeUp, stop := timeUp(ctx, wait)
+	timeUp, stop := replytime.Timer(ctx, wait)
 	defer stop()
 	defer backendlatency.Idle(ctx)()
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(replytime.PollEvery)
 	defer poll.Stop()
 	for wait > 0 && t.Erasure.DoneTime.IsZero() {
 		select {

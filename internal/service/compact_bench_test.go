@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
@@ -17,14 +18,10 @@ import (
 
 // compactor is a service that can compact and nothing else, by a policy that asks no model.
 func compactor(p compaction.Policy) *service.Histories {
-	return service.New(service.Options{
-		Gate: openGate{},
-		Profiles: contextprofile.Set{
-			Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
-			Window: func(string) (contextprofile.Window, bool) { return contextprofile.Window{}, false },
-		},
-		Meter: &counts{n: map[string]int{}}, Extractive: builtin.Summarizer{},
-	}).Histories
+	return service.NewHistories(contextprofile.Set{
+		Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
+		Window: func(string) (contextprofile.Window, bool) { return contextprofile.Window{}, false },
+	}, compactmodel.New(compactmodel.Options{Extractive: builtin.Summarizer{}}), &counts{n: map[string]int{}})
 }
 
 // clearAndTrim clears old tool results and leaves out what is too much.

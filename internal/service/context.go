@@ -11,11 +11,16 @@ import (
 
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/prompttags/userfences"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/text"
@@ -25,26 +30,26 @@ import (
 // ContextBuilder builds the contexts of model calls from what is known of a session and its user. Its methods may be called
 // concurrently.
 type ContextBuilder struct {
-	store     contextStore
-	reads     messageReader
+	store     ContextStore
+	reads     messagereader.Reader
 	search    *recall.Searcher
 	summaries *SummaryReader
 	work      *Work
 	profiles  contextprofile.Set
-	models    summarisers
-	secret    []byte // the ids of fences are derived from it
+	models    compactmodel.Models
+	fences    userfences.Fences
 	usage     *Usage
 	meter     Meter
 	gate      Gate
-	tenancy   Tenancy
+	tenancy   quota.Tenancy
 	now       store.Now
 	sentences sentenceCache
 }
 
-// contextStore is what a ContextBuilder reads of the primary store, beside what it has others read.
-type contextStore interface {
-	userReader
-	placedStore
+// ContextStore is what a ContextBuilder reads of the primary store, beside what it has others read.
+type ContextStore interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	messagereader.Store
 	standing.MarkReader
 	SessionHead(ctx context.Context, ref memory.SessionRef) (memory.Session, memory.User, error)
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
@@ -54,10 +59,39 @@ type contextStore interface {
 	RecentSessions(ctx context.Context, q store.RecentQuery) ([]store.SessionSummary, error)
 }
 
-func newContextBuilder(o Options, search *recall.Searcher, summaries *SummaryReader, work *Work) *ContextBuilder {
+// Gate admits calls that take much processor time or memory.
+type Gate interface {
+	messagereader.Gate
+	// Aside must run do, a part of the call of ctx that computes; for a call that was admitted, so that small calls do not wait for it.
+	Aside(ctx context.Context, do func() error) error
+}
+
+// ContextSources are the use cases that a context is gathered from.
+type ContextSources struct {
+	Search    *recall.Searcher
+	Summaries *SummaryReader
+	Work      *Work
+}
+
+// ContextBuilderOptions are what a ContextBuilder needs.
+type ContextBuilderOptions struct {
+	Store    ContextStore
+	Sources  ContextSources
+	Profiles contextprofile.Set
+	Models   compactmodel.Models
+	Fences   userfences.Fences
+	Usage    *Usage
+	Meter    Meter
+	Gate     Gate
+	Tenancy  quota.Tenancy
+	Now      func() time.Time
+}
+
+// NewContextBuilder makes a ContextBuilder.
+func NewContextBuilder(o ContextBuilderOptions) *ContextBuilder {
 	return &ContextBuilder{
-		store: o.Store, reads: newMessageReader(o), search: search, summaries: summaries, work: work,
-		profiles: o.Profiles, models: newSummarisers(o), secret: o.FenceSecret, usage: o.Usage,
+		store: o.Store, reads: messagereader.New(o.Store, o.Gate), search: o.Sources.Search, summaries: o.Sources.Summaries,
+		work: o.Sources.Work, profiles: o.Profiles, models: o.Models, fences: o.Fences, usage: o.Usage,
 		meter: o.Meter, gate: o.Gate, tenancy: o.Tenancy, now: o.Now, sentences: newSentenceCache(),
 	}
 }
@@ -117,7 +151,7 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	head.Ref = p.Ref
 	p.Policy.SessionProfile = head.Profile
 	if p.Policy.SessionProfile == "" {
-		if p.Policy.SessionProfile, err = profileOf(ctx, s.tenancy, s.profiles, p.Ref.Tenant); err != nil {
+		if p.Policy.SessionProfile, err = quota.ProfileOf(ctx, s.tenancy, s.profiles.Known, p.Ref.Tenant); err != nil {
 			return ContextResult{}, err
 		}
 	}
@@ -125,12 +159,12 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	if err != nil {
 		return ContextResult{}, err
 	}
-	fences, err := fencesOf(ctx, s.store, s.secret, p.Ref.UserRef, user.Scope)
+	fences, err := s.fences.Of(ctx, p.Ref.UserRef, user.Scope)
 	if err != nil {
 		return ContextResult{}, err
 	}
-	p.Pending = withSecrets(withEchoes(p.Pending, fences), resolved.MaskSecrets)
-	p.Query = recall.MaskedWords(p.Query, resolved.MaskSecrets)
+	p.Pending = resolved.MaskSecrets.Noted(prompttags.WithEchoes(p.Pending, fences))
+	p.Query = resolved.MaskSecrets.Words(p.Query)
 	g, err := s.gather(ctx, p, gathered{session: head, user: user, fences: fences}, resolved)
 	defer func() { g.ahead.end() }()
 	if err != nil {
@@ -185,7 +219,7 @@ func (s *ContextBuilder) resolve(p *ContextParams) (contextprofile.Resolved, err
 	if err != nil {
 		return resolved, err
 	}
-	cost, err := tokens.Tools(p.Tools, counter, toolsField)
+	cost, err := tokens.Tools(p.Tools, counter, tokens.ToolsField)
 	if err != nil {
 		return resolved, err
 	}
@@ -217,7 +251,7 @@ func (s *ContextBuilder) awaitFresh(ctx context.Context, p ContextParams) ([]mem
 			}
 		}
 	}
-	return s.work.awaitAll(ctx, waits, wait.Timeout)
+	return s.work.AwaitAll(ctx, waits, wait.Timeout)
 }
 
 // maxAwaited is for how many of a user's sessions a context waits at most, those first that wait longest.
@@ -247,13 +281,13 @@ func (s *ContextBuilder) decide(
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
-	out.Degraded = append(out.Degraded, modelDegradation(r)...)
+	out.Degraded = append(out.Degraded, r.Degradations()...)
 	return out, err
 }
 
 // undecided is what is to be said of a context before its contents are chosen.
 func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextResult {
-	steps := stepsSinceUser(g.session.StepsSinceUser, p.Pending)
+	steps := memory.StepsSinceUser(g.session.StepsSinceUser, p.Pending)
 	return ContextResult{
 		UserID:           p.Ref.UserID,
 		Policy:           r,
@@ -349,18 +383,4 @@ func factsOf(hits []recall.FactHit, use rank.FactUse) []memory.Fact {
 		}
 	}
 	return facts
-}
-
-// stepsSinceUser counts assistant messages on from what is recorded.
-func stepsSinceUser(recorded int, pending []memory.Message) int {
-	steps := recorded
-	for _, m := range pending {
-		switch m.Role {
-		case memory.RoleUser:
-			steps = 0
-		case memory.RoleAssistant:
-			steps++
-		}
-	}
-	return steps
 }

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/summary/standing"
@@ -19,18 +20,18 @@ import (
 
 // SummaryEditor changes summaries for people. Its methods may be called concurrently.
 type SummaryEditor struct {
-	store     summaryEditStore
+	store     SummaryEditorStore
 	summaries *SummaryReader
 	profiles  contextprofile.Set
-	secrets   sessionSecrets
+	secrets   sessionmasks.Masks
 	runner    Runner
 	now       store.Now
 }
 
-// summaryEditStore is what a SummaryEditor reads and writes of the primary store.
-type summaryEditStore interface {
-	sessionReader
-	userReader
+// SummaryEditorStore is what a SummaryEditor reads and writes of the primary store.
+type SummaryEditorStore interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
 	Periods(ctx context.Context, q store.PeriodQuery) ([]memory.SummaryNode, error)
@@ -39,9 +40,20 @@ type summaryEditStore interface {
 	ChangeSummary(ctx context.Context, w store.SummaryWrite) (memory.SummaryRevision, error)
 }
 
-func newSummaryEditor(o Options, summaries *SummaryReader) *SummaryEditor {
+// SummaryEditorOptions are what a SummaryEditor needs.
+type SummaryEditorOptions struct {
+	Store     SummaryEditorStore
+	Summaries *SummaryReader
+	Profiles  contextprofile.Set
+	Runner    Runner
+	Now       func() time.Time
+}
+
+// NewSummaryEditor makes a SummaryEditor.
+func NewSummaryEditor(o SummaryEditorOptions) *SummaryEditor {
 	return &SummaryEditor{
-		store: o.Store, summaries: summaries, profiles: o.Profiles, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+		store: o.Store, summaries: o.Summaries, profiles: o.Profiles, secrets: sessionmasks.New(o.Store, o.Profiles), runner: o.Runner,
+		now: o.Now,
 	}
 }
 
@@ -70,11 +82,11 @@ func (s Summary) ETag() string {
 // write it.
 func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Summary, error) {
 	if c.Text != "" {
-		mask, err := s.secrets.masksOfSummary(ctx, c.SummaryRef)
+		mask, err := s.maskOf(ctx, c.SummaryRef)
 		if err != nil {
 			return nil, err
 		}
-		c.Text = recall.MaskedWords(c.Text, mask) // before a digest is made of it
+		c.Text = mask.Words(c.Text) // before a digest is made of it
 	}
 	digest, err := c.digest()
 	if err != nil {
@@ -91,6 +103,14 @@ func (s *SummaryEditor) ChangeSummary(ctx context.Context, c SummaryChange) (*Su
 		s.runner.LookAgain(c.User, c.SessionID)
 		return done, nil
 	}
+}
+
+// maskOf returns where the secrets of a summary are masked; those of weeks and months follow the default profile.
+func (s *SummaryEditor) maskOf(ctx context.Context, ref SummaryRef) (contextprofile.MaskSecrets, error) {
+	if ref.Kind == memory.SummarySession {
+		return s.secrets.OfSession(ctx, ref.User.Session(ref.SessionID))
+	}
+	return s.profiles.SecretsOf(""), nil
 }
 
 // digest differs for another request of the same id.
@@ -166,7 +186,7 @@ func (s *SummaryEditor) changing(ctx context.Context, ref SummaryRef) (c changin
 		if err != nil {
 			return c, fmt.Errorf("read user: %w", err)
 		}
-		if c.period, err = parsePeriod(ref, user); err != nil {
+		if c.period, err = ParsePeriod(ref, user); err != nil {
 			return c, err
 		}
 		c.scope = user.Scope
@@ -197,7 +217,7 @@ func (s *SummaryEditor) wasWritten(ctx context.Context, ref SummaryRef, c changi
 		}
 		return len(nodes) > 0, nil
 	}
-	found, err := s.store.Periods(ctx, periodsNear(ref, c.period))
+	found, err := s.store.Periods(ctx, PeriodsNear(ref, c.period))
 	if err != nil {
 		return false, fmt.Errorf("read summaries of periods: %w", err)
 	}
@@ -291,7 +311,7 @@ func (c changing) ofSession(r memory.SummaryRevision) (memory.SummaryRevision, e
 		last, r.FromTime, r.ToTime = c.now.Through, c.now.Start, c.now.End
 	}
 	if last == 0 {
-		return r, noSessionSummary(r.SessionID)
+		return r, NoSessionSummary(r.SessionID)
 	}
 	r.Covers = []memory.Covered{c.marks.Covered(r.Session, memory.SeqRange{From: 1, To: last})}
 	return r, nil
@@ -329,7 +349,7 @@ func (s *SummaryReader) SummaryRevisions(ctx context.Context, ref SummaryRef) ([
 		if err != nil {
 			return nil, fmt.Errorf("read user: %w", err)
 		}
-		period, err := parsePeriod(ref, user)
+		period, err := ParsePeriod(ref, user)
 		if err != nil {
 			return nil, err
 		}

@@ -9,49 +9,10 @@ import (
 	"github.com/stratamem/strata/internal/recall"
 )
 
-// Meter counts what was not as it should be. It must not block.
+// Meter counts what was not as it should be, and what a context policy did. It must not block.
 type Meter interface {
 	recall.Meter
-	// HistoryShrunk counts what a context policy did in a call: compact or context.
-	HistoryShrunk(call string, r compaction.Result)
-	// WordsChecked counts a rule that found something in a call: check or record.
-	WordsChecked(call string, done memory.CheckAction)
-}
-
-// The calls that WordsChecked counts apart.
-const (
-	callCheck  = "check"
-	callRecord = "record"
-)
-
-// The calls that HistoryShrunk counts apart.
-const (
-	callCompact = "compact"
-	callContext = "context"
-)
-
-// modelDegradation says what a context lacks since its model is not known.
-func modelDegradation(r contextprofile.Resolved) []memory.Degradation {
-	var out []memory.Degradation
-	if r.Unknown {
-		out = append(
-			out,
-			memory.Degradation{
-				Tier:   memory.TierModel,
-				Reason: "the model is not known: its tokens are estimated and the profile's budget holds; add it under windows in the server's configuration",
-			},
-		)
-	}
-	if r.Reserved > 0 && r.Available == 0 && r.Most > 0 {
-		out = append(
-			out,
-			memory.Degradation{
-				Tier:   memory.TierBudget,
-				Reason: "as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens",
-			},
-		)
-	}
-	return out
+	compaction.Meter
 }
 
 // distinct keeps each degradation once: two parts of a call may lack the same.

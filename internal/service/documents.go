@@ -17,24 +17,33 @@ import (
 
 // Documents keeps documents by namespace. Its methods may be called concurrently.
 type Documents struct {
-	store  documentStore
+	store  DocumentStore
 	finder *recall.DocumentFinder
-	// forgotten has a document's deletion on disk outside of what is backed up, before the document is deleted; nil for nowhere.
+	// forgotten is DocumentsOptions.Forgotten.
 	forgotten func(ctx context.Context, d DeletedDocument) error
 	now       store.Now
 	log       *slog.Logger
 }
 
-// documentStore is what Documents reads and writes of the primary store.
-type documentStore interface {
-	userReader
+// DocumentStore is what Documents reads and writes of the primary store.
+type DocumentStore interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	store.Documents
 }
 
-func newDocuments(o Options) *Documents {
-	return &Documents{
-		store: o.Store, finder: o.Documents, forgotten: o.ForgottenDocument, now: o.Now, log: o.Log,
-	}
+// DocumentsOptions are what Documents needs.
+type DocumentsOptions struct {
+	Store  DocumentStore
+	Finder *recall.DocumentFinder
+	// Forgotten has a document's deletion on disk outside of what is backed up, before the document is deleted; nil for nowhere.
+	Forgotten func(ctx context.Context, d DeletedDocument) error
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// NewDocuments makes Documents.
+func NewDocuments(o DocumentsOptions) *Documents {
+	return &Documents{store: o.Store, finder: o.Finder, forgotten: o.Forgotten, now: o.Now, log: o.Log}
 }
 
 // DeletedDocument is a deletion as it is noted outside of what is backed up.

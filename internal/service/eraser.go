@@ -15,9 +15,12 @@ import (
 	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/replytime"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/toolcalls"
+	"github.com/stratamem/strata/internal/userlocks"
 )
 
 // Sweeper carries out erasures that have begun.
@@ -34,21 +37,22 @@ type Sweeper interface {
 
 // Eraser erases users, sessions and messages for people, and shows how far that has come. Its methods may be called concurrently.
 type Eraser struct {
-	store   eraseStore
-	reads   messageReader
+	store   EraserStore
+	reads   messagereader.Reader
 	facts   *recall.FactCache
 	sweeper Sweeper
 	secret  []byte
-	turns   *userLocks
+	turns   *userlocks.Locks
 	now     store.Now
 	newID   func() string
 }
 
-// eraseStore is what an Eraser reads and writes of the primary store.
-type eraseStore interface {
+// EraserStore is what an Eraser reads and writes of the primary store.
+type EraserStore interface {
+	messagereader.Store
 	store.Erasures
-	sessionReader
-	userReader
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	ListSessions(ctx context.Context, q store.SessionQuery) ([]memory.Session, error)
 	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
@@ -57,10 +61,22 @@ type eraseStore interface {
 	DocumentHeads(ctx context.Context, user memory.UserRef, now time.Time) (store.DocumentHeads, error)
 }
 
-func newEraser(o Options) *Eraser {
+// EraserOptions are what an Eraser needs.
+type EraserOptions struct {
+	Store   EraserStore
+	Gate    messagereader.Gate
+	Facts   *recall.FactCache
+	Sweeper Sweeper
+	Secret  []byte // of the primary store: see store.Secrets
+	Now     func() time.Time
+	NewID   func() string // mints ids of erasures
+}
+
+// NewEraser makes an Eraser.
+func NewEraser(o EraserOptions) *Eraser {
 	return &Eraser{
-		store: o.Store, reads: newMessageReader(o), facts: o.Facts, sweeper: o.Sweeper, secret: o.FenceSecret,
-		turns: newUserLocks(), now: o.Now, newID: o.NewID,
+		store: o.Store, reads: messagereader.New(o.Store, o.Gate), facts: o.Facts, sweeper: o.Sweeper, secret: o.Secret,
+		turns: userlocks.New(), now: o.Now, newID: o.NewID,
 	}
 }
 
@@ -86,19 +102,18 @@ type MessageChoice struct {
 	Newest int      `json:"n,omitempty"` // exactly so many, whether or not a call and its result go together
 }
 
-// ErasureJob is an erasure and whom it is about, as far as the caller may know.
-type ErasureJob struct {
-	memory.Erasure
-	UserID    string
-	SessionID string
-}
-
 // maxErasureTries is how often messages are chosen anew because others recorded or erased in between. Each time their call got
 // through.
 const maxErasureTries = 20
 
-// untilUndisturbed calls choose, which chooses messages and begins to erase them, until nobody recorded or erased any in between.
-func untilUndisturbed(choose func() error) error {
+// Undisturbed calls choose, which chooses messages of the user and begins to erase them, until nobody recorded or erased any in between.
+// Of the calls about one user only one chooses at a time.
+func (s *Eraser) Undisturbed(ctx context.Context, user memory.UserRef, choose func() error) error {
+	done, err := s.turns.Take(ctx, user)
+	if err != nil {
+		return err
+	}
+	defer done()
 	for try := 1; ; try++ {
 		err := choose()
 		switch reason := memory.ReasonOf(err); {
@@ -116,15 +131,15 @@ func (s *Eraser) Erase(ctx context.Context, c Erase) (ErasureJob, error) {
 	if err != nil {
 		return ErasureJob{}, err
 	}
-	return s.carryOut(ctx, c, e)
+	return s.CarryOut(ctx, c, e)
 }
 
 func (s *Eraser) begin(ctx context.Context, c Erase) (memory.Erasure, error) {
-	start, err := s.start(c)
+	start, err := s.Prepare(c)
 	if err != nil {
 		return memory.Erasure{}, err
 	}
-	if known, err := s.repeated(ctx, c, start); known.ID != "" || err != nil {
+	if known, err := s.Repeated(ctx, c, start); known.ID != "" || err != nil {
 		return known, err
 	}
 	if c.Kind == memory.EraseSummary {
@@ -133,23 +148,18 @@ func (s *Eraser) begin(ctx context.Context, c Erase) (memory.Erasure, error) {
 		}
 	}
 	if c.Kind != memory.EraseMessages {
-		return s.beginAs(ctx, c, start)
+		return s.BeginPrepared(ctx, c, start)
 	}
-	done, err := s.turns.take(ctx, c.User)
-	if err != nil {
-		return memory.Erasure{}, err
-	}
-	defer done()
 	return s.beginMessages(ctx, c, start)
 }
 
-// start is the erasure but for the messages that are chosen.
-func (s *Eraser) start(c Erase) (store.ErasureStart, error) {
+// Prepare returns the erasure but for the messages that are chosen.
+func (s *Eraser) Prepare(c Erase) (store.ErasureStart, error) {
 	start := store.ErasureStart{
 		Kind: c.Kind, User: c.User, SessionID: c.SessionID, UserHash: memory.ErasureUserHash(s.secret, c.User), Time: s.now.Stored(),
 	}
 	if c.RequestID == "" {
-		start.ID = erasurePrefix + s.newID()
+		start.ID = ErasurePrefix + s.newID()
 		return start, nil
 	}
 	choice := any(c.Messages)
@@ -160,16 +170,16 @@ func (s *Eraser) start(c Erase) (store.ErasureStart, error) {
 	if err != nil {
 		return start, fmt.Errorf("encode an erasure: %w", err)
 	}
-	start.ID = erasurePrefix + hex.EncodeToString(s.keyed(c.Kind.String(), c.User.Tenant, c.User.UserID, c.SessionID, c.RequestID))
-	start.Request = memory.KeyedHash(s.keyed(string(body)))
+	start.ID = ErasurePrefix + hex.EncodeToString(s.Keyed(c.Kind.String(), c.User.Tenant, c.User.UserID, c.SessionID, c.RequestID))
+	start.Request = memory.KeyedHash(s.Keyed(string(body)))
 	return start, nil
 }
 
-// erasurePrefix distinguishes the ids of erasures from those of other jobs.
-const erasurePrefix = "erase-"
+// ErasurePrefix distinguishes the ids of erasures from those of other jobs.
+const ErasurePrefix = "erase-"
 
-// keyed hashes values so that who does not know the server's secret can neither read nor guess them (HMAC-SHA-256, cut to 128 bits).
-func (s *Eraser) keyed(values ...string) []byte {
+// Keyed hashes values so that who does not know the server's secret can neither read nor guess them (HMAC-SHA-256, cut to 128 bits).
+func (s *Eraser) Keyed(values ...string) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	mac.Write([]byte("erasure"))
 	for _, v := range values {
@@ -178,8 +188,8 @@ func (s *Eraser) keyed(values ...string) []byte {
 	return mac.Sum(nil)[:16]
 }
 
-// repeated is the erasure that the request began before; none where it did not.
-func (s *Eraser) repeated(ctx context.Context, c Erase, start store.ErasureStart) (memory.Erasure, error) {
+// Repeated returns the erasure that the request began before; none where it did not.
+func (s *Eraser) Repeated(ctx context.Context, c Erase, start store.ErasureStart) (memory.Erasure, error) {
 	if c.RequestID == "" {
 		return memory.Erasure{}, nil
 	}
@@ -201,7 +211,8 @@ func (s *Eraser) sameRequest(c Erase, start store.ErasureStart, e memory.Erasure
 	return e, nil
 }
 
-func (s *Eraser) beginAs(ctx context.Context, c Erase, start store.ErasureStart) (memory.Erasure, error) {
+// BeginPrepared begins an erasure that was prepared, or returns the one that its request began before.
+func (s *Eraser) BeginPrepared(ctx context.Context, c Erase, start store.ErasureStart) (memory.Erasure, error) {
 	e, err := s.store.BeginErasure(ctx, start)
 	if err != nil {
 		return memory.Erasure{}, fmt.Errorf("erase: %w", err)
@@ -212,7 +223,7 @@ func (s *Eraser) beginAs(ctx context.Context, c Erase, start store.ErasureStart)
 // beginMessages chooses messages until nobody recorded or erased any in between.
 func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.ErasureStart) (e memory.Erasure, err error) {
 	chosen := &chosenMessages{reads: s.reads, ref: c.session(), choice: c.Messages}
-	err = untilUndisturbed(func() error {
+	err = s.Undisturbed(ctx, c.User, func() error {
 		session, err := s.store.Session(ctx, c.session())
 		if err != nil {
 			return fmt.Errorf("read session: %w", err)
@@ -223,7 +234,7 @@ func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.Erasure
 		if !c.Messages.All {
 			start.IfLastSeq = &session.LastSeq
 		}
-		e, err = s.beginAs(ctx, c, start)
+		e, err = s.BeginPrepared(ctx, c, start)
 		if memory.ReasonOf(err) == memory.ReasonContention {
 			chosen.reset() // what was read may be erased by now
 		}
@@ -232,8 +243,8 @@ func (s *Eraser) beginMessages(ctx context.Context, c Erase, start store.Erasure
 	return e, err
 }
 
-// carryOut does what must be done before the caller gets a reply, and waits for the rest as long as the caller does.
-func (s *Eraser) carryOut(ctx context.Context, c Erase, e memory.Erasure) (ErasureJob, error) {
+// CarryOut does what must be done before the caller gets a reply, and waits for the rest as long as the caller does.
+func (s *Eraser) CarryOut(ctx context.Context, c Erase, e memory.Erasure) (ErasureJob, error) {
 	out := ErasureJob{Erasure: e, UserID: c.User.UserID, SessionID: c.SessionID}
 	if e.IsDone() {
 		return out, nil
@@ -249,7 +260,7 @@ func (s *Eraser) carryOut(ctx context.Context, c Erase, e memory.Erasure) (Erasu
 // await returns the erasure once it is done, or as it is when the time is up.
 func (s *Eraser) await(ctx context.Context, e memory.Erasure, wait time.Duration) (memory.Erasure, error) {
 	if wait > 0 && !e.IsDone() {
-		waiting, stop := context.WithTimeout(ctx, waitable(ctx, wait))
+		waiting, stop := context.WithTimeout(ctx, replytime.Within(ctx, wait))
 		defer stop()
 		end := backendlatency.Idle(ctx)
 		now, err := s.sweeper.Wait(waiting, e.Tenant, e.ID)
@@ -276,12 +287,12 @@ type Popped struct {
 // Pop erases exactly the newest n messages of a session, all where there are fewer, and returns them. It refuses more than
 // maxBytes.
 func (s *Eraser) Pop(ctx context.Context, c Erase, q PopQuery) (Popped, error) {
-	start, err := s.start(c)
+	start, err := s.Prepare(c)
 	if err != nil {
 		return Popped{}, err
 	}
 	start.IDs = memory.FreeIDs
-	e, err := s.repeated(ctx, c, start)
+	e, err := s.Repeated(ctx, c, start)
 	if err != nil {
 		return Popped{}, err
 	}
@@ -291,7 +302,7 @@ func (s *Eraser) Pop(ctx context.Context, c Erase, q PopQuery) (Popped, error) {
 			return Popped{}, err
 		}
 	}
-	out.ErasureJob, err = s.carryOut(ctx, c, e)
+	out.ErasureJob, err = s.CarryOut(ctx, c, e)
 	return out, err
 }
 
@@ -303,14 +314,9 @@ type PopQuery struct {
 }
 
 func (s *Eraser) pop(ctx context.Context, c Erase, start store.ErasureStart, q PopQuery) (memory.Erasure, []memory.Message, error) {
-	done, err := s.turns.take(ctx, c.User)
-	if err != nil {
-		return memory.Erasure{}, nil, err
-	}
-	defer done()
 	var e memory.Erasure
 	var newest []memory.Message
-	err = untilUndisturbed(func() error {
+	err := s.Undisturbed(ctx, c.User, func() error {
 		session, err := s.store.Session(ctx, c.session())
 		if err != nil {
 			return fmt.Errorf("read session: %w", err)
@@ -319,7 +325,7 @@ func (s *Eraser) pop(ctx context.Context, c Erase, start store.ErasureStart, q P
 			return err
 		}
 		start.Seqs, start.IfLastSeq = rangesOf(newest), &session.LastSeq
-		e, err = s.beginAs(ctx, c, start)
+		e, err = s.BeginPrepared(ctx, c, start)
 		return err
 	})
 	return e, newest, err
@@ -330,7 +336,7 @@ func (s *Eraser) newest(ctx context.Context, session memory.Session, n int, q Po
 	before, bytes := session.LastSeq+1, int64(0)
 	for len(out) < n && before > 1 {
 		page, err := s.reads.Messages(ctx, store.MessageQuery{
-			Ref: session.Ref, Before: before, NewestFirst: true, Limit: max(n-len(out), leastPage), MaxBytes: q.MaxBytes + 1,
+			Ref: session.Ref, Before: before, NewestFirst: true, Limit: max(n-len(out), messagereader.LeastPage), MaxBytes: q.MaxBytes + 1,
 			WithOriginal: q.WithOriginal,
 		})
 		if err != nil {
@@ -360,9 +366,6 @@ func (s *Eraser) newest(ctx context.Context, session memory.Session, n int, q Po
 	return out, nil
 }
 
-// leastPage is how many messages are read at once at least, since places of erased ones are passed over.
-const leastPage = 100
-
 // rangesOf are the places of messages in order.
 func rangesOf(messages []memory.Message) (out []memory.SeqRange) {
 	for _, m := range messages {
@@ -373,7 +376,7 @@ func rangesOf(messages []memory.Message) (out []memory.SeqRange) {
 
 // chosenMessages chooses messages of a session, and reads what was recorded since when it is asked again.
 type chosenMessages struct {
-	reads  messageReader
+	reads  messagereader.Reader
 	ref    memory.SessionRef
 	choice MessageChoice
 	read   int64            // the last seq that was read
@@ -411,16 +414,10 @@ func (c *chosenMessages) in(ctx context.Context, session memory.Session) ([]memo
 	return rangesOf(erased), nil
 }
 
-// readPage and readBytes are how much of a session is read at once.
-const (
-	readPage  = 1000
-	readBytes = 4 << 20
-)
-
 func (c *chosenMessages) readTo(ctx context.Context, last int64) error {
 	for c.read < last {
 		page, err := c.reads.Messages(ctx, store.MessageQuery{
-			Ref: c.ref, After: c.read, Before: last + 1, Limit: readPage, MaxBytes: readBytes,
+			Ref: c.ref, After: c.read, Before: last + 1, Limit: messagereader.PageMessages, MaxBytes: messagereader.PageBytes,
 		})
 		if err != nil {
 			return fmt.Errorf("read messages: %w", err)
@@ -548,7 +545,7 @@ func (s *Eraser) factsOf(ctx context.Context, user memory.UserRef, e memory.Eras
 }
 
 // IsErasure reports whether a job's id is that of an erasure.
-func (s *Eraser) IsErasure(id string) bool { return strings.HasPrefix(id, erasurePrefix) }
+func (s *Eraser) IsErasure(id string) bool { return strings.HasPrefix(id, ErasurePrefix) }
 
 // Erasure returns an erasure of the user, whoever has the id now, once it is done or the time is up.
 func (s *Eraser) Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (ErasureJob, error) {
@@ -602,8 +599,8 @@ func (s *Eraser) Retry(ctx context.Context, ref store.JobRef) (ErasureJob, error
 	return job, nil
 }
 
-// list returns erasures that fit a query of jobs, the latest begun first.
-func (s *Eraser) list(ctx context.Context, q JobQuery, limit int) (out []ErasureJob, err error) {
+// ListErasures implements Erasures: it returns erasures that fit a query of jobs, the latest begun first.
+func (s *Eraser) ListErasures(ctx context.Context, q JobQuery, limit int) (out []ErasureJob, err error) {
 	query := store.ErasureQuery{Tenant: q.Tenant, States: erasureStates(q.States), Limit: limit, After: q.After}
 	if len(query.States) == 0 {
 		return nil, nil

@@ -44,7 +44,7 @@ func (s *Eraser) sessionSummary(ctx context.Context, ref SummaryRef, marks summa
 		last = max(last, n.Range.To)
 	}
 	if last == gone {
-		return out, noSessionSummary(ref.SessionID)
+		return out, NoSessionSummary(ref.SessionID)
 	}
 	covered := marks.Covered(session.Key, memory.SeqRange{From: 1, To: last})
 	return memory.ErasedSummary{Kind: ref.Kind, Covers: []memory.Covered{covered}}, nil
@@ -55,18 +55,18 @@ func (s *Eraser) periodSummary(ctx context.Context, ref SummaryRef, marks summar
 	if err != nil {
 		return out, fmt.Errorf("read user: %w", err)
 	}
-	period, err := parsePeriod(ref, user)
+	period, err := ParsePeriod(ref, user)
 	if err != nil {
 		return out, err
 	}
-	found, err := s.store.Periods(ctx, periodsNear(ref, period))
+	found, err := s.store.Periods(ctx, PeriodsNear(ref, period))
 	if err != nil {
 		return out, fmt.Errorf("read summaries of periods: %w", err)
 	}
 	revision := marks.OfPeriod(ref.Kind, period.Name)
 	written := slices.ContainsFunc(found, func(n memory.SummaryNode) bool { return n.Period.Name == period.Name })
 	if marks.IsDeleted(revision) || !written && revision.Revision == 0 {
-		return out, noPeriodSummary(period.Name)
+		return out, NoPeriodSummary(period.Name)
 	}
 	leaves, err := s.store.LeavesBetween(ctx, store.LeafQuery{User: ref.User, From: period.Start, To: period.End})
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/userlocks"
 )
 
 // FactEditor reads and changes a user's facts for people, and takes back what an extraction changed. Its methods may be called
 // concurrently.
 type FactEditor struct {
-	store   factEditStore
-	facts   *recall.FactCache
+	store   FactEditorStore
+	facts   FactReader
 	vectors VectorWaker
-	// forgotten is Options.Forgotten.
+	// forgotten is FactEditorOptions.Forgotten.
 	forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
-	locks     *userLocks
+	locks     *userlocks.Locks
 	now       store.Now
 	newID     func() string
 }
 
-// factEditStore is what a FactEditor reads and writes of the primary store.
-type factEditStore interface {
-	userReader
+// FactEditorStore is what a FactEditor reads and writes of the primary store.
+type FactEditorStore interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
 	Fact(ctx context.Context, user memory.UserRef, id string) (memory.Fact, error)
 	ListFacts(ctx context.Context, q store.FactQuery) ([]memory.Fact, error)
@@ -45,9 +45,27 @@ type VectorWaker interface {
 	Wake()
 }
 
-func newFactEditor(o Options) *FactEditor {
+// FactReader reads all facts of a user.
+type FactReader interface {
+	// State must return the facts as they are, and the revision that a write is decided against.
+	State(ctx context.Context, user memory.UserRef) (state extract.State, revision int64, err error)
+}
+
+// FactEditorOptions are what a FactEditor needs.
+type FactEditorOptions struct {
+	Store   FactEditorStore
+	Facts   FactReader
+	Vectors VectorWaker // is woken when a person changed facts
+	// Forgotten has a fact's deletion on disk outside of what is backed up, before the fact is deleted; nil for nowhere.
+	Forgotten func(ctx context.Context, scope memory.ScopeKey, factID string) error
+	Now       func() time.Time
+	NewID     func() string // mints ids of facts
+}
+
+// NewFactEditor makes a FactEditor.
+func NewFactEditor(o FactEditorOptions) *FactEditor {
 	return &FactEditor{
-		store: o.Store, facts: o.Facts, vectors: o.FactVectors, forgotten: o.Forgotten, locks: newUserLocks(), now: o.Now, newID: o.NewID,
+		store: o.Store, facts: o.Facts, vectors: o.Vectors, forgotten: o.Forgotten, locks: userlocks.New(), now: o.Now, newID: o.NewID,
 	}
 }
 
@@ -121,7 +139,7 @@ func (a amendment) fact(id string) memory.Fact {
 // amend decides against the user's facts as they are and stores the decision; when they changed meanwhile, it decides
 // again. A decision without effect is not stored.
 func (s *FactEditor) amend(ctx context.Context, user memory.UserRef, decide func(extract.State) (amendment, error)) (amendment, error) {
-	done, err := s.locks.take(ctx, user)
+	done, err := s.locks.Take(ctx, user)
 	if err != nil {
 		return amendment{}, err
 	}

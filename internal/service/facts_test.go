@@ -82,7 +82,7 @@ func TestFactUpdate(t *testing.T) {
 
 // factStore is a store in which somebody else is faster a number of times.
 type factStore struct {
-	Store
+	FactEditorStore
 	facts  []memory.Fact
 	faster int
 	writes []store.FactWrite
@@ -115,7 +115,9 @@ func factService(t *testing.T, s *factStore) (*FactEditor, *woken) {
 		t.Fatal(err)
 	}
 	w := &woken{}
-	return New(Options{Store: s, Facts: cache, FactVectors: w, Now: func() time.Time { return noon }, NewID: func() string { return "new" }}).Facts, w
+	return NewFactEditor(FactEditorOptions{
+		Store: s, Facts: cache, Vectors: w, Now: func() time.Time { return noon }, NewID: func() string { return "new" },
+	}), w
 }
 
 func TestAmend(t *testing.T) {
@@ -147,7 +149,7 @@ func TestTurns(t *testing.T) {
 	t.Run("a call that ends while it waits changes nothing", func(t *testing.T) {
 		s := &factStore{}
 		svc, _ := factService(t, s)
-		done, err := svc.locks.take(t.Context(), memory.UserRef{UserID: "ada"})
+		done, err := svc.locks.Take(t.Context(), memory.UserRef{UserID: "ada"})
 		if err != nil {
 			t.Fatal(err)
 		}

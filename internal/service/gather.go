@@ -17,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/summary/standing"
 	"github.com/stratamem/strata/internal/text"
@@ -140,7 +141,7 @@ func (s *ContextBuilder) contextMarks(ctx context.Context, session memory.Sessio
 	if err != nil {
 		return Watermarks{}, fmt.Errorf("read how far the session's work has come: %w", err)
 	}
-	return watermarks(work).upTo(session.LastSeq), nil
+	return WatermarksOf(work).UpTo(session.LastSeq), nil
 }
 
 // gatherHistory reads the session's summary and the messages after those that it covers, as its context policy promises.
@@ -223,7 +224,7 @@ func (s *ContextBuilder) runningOf(
 	nodes []memory.SummaryNode,
 	marks summary.Marks,
 ) (*assembly.Summary, error) {
-	out, ok, err := s.summaries.running(ctx, session.Ref.UserRef, store.SessionSummary{
+	out, ok, err := s.summaries.Running(ctx, session.Ref.UserRef, store.SessionSummary{
 		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
 	}, marks)
 	if !ok || err != nil {
@@ -265,7 +266,7 @@ func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summar
 
 // summaryItem is what assembly is given of nodes that cover something together, oldest first.
 func summaryItem(nodes []memory.SummaryNode) assembly.Summary {
-	out := assembly.Summary{Text: joined(nodes), Start: nodes[0].FromTime, End: nodes[len(nodes)-1].ToTime, Model: models(nodes)}
+	out := assembly.Summary{Text: Joined(nodes), Start: nodes[0].FromTime, End: nodes[len(nodes)-1].ToTime, Model: models(nodes)}
 	for _, n := range nodes {
 		out.Nodes = append(out.Nodes, n.ID)
 		out.Tokens.O200K += n.Tokens.O200K
@@ -327,7 +328,7 @@ func wantsPrevious(r contextprofile.Resolved) bool {
 
 // standingPeriods are the weeks and months that may be read, the latest first, with what finds out whether they repeat what is shown.
 type standingPeriods struct {
-	reader        periodReader
+	reader        PeriodReader
 	weeks, months []memory.SummaryNode
 	oldest        map[string]memory.SummaryNode // the oldest part of each, by id
 }
@@ -337,15 +338,15 @@ type standingPeriods struct {
 func (s *ContextBuilder) gatherPeriods(
 	ctx context.Context, p ContextParams, in recall.Lookups, r contextprofile.Resolved,
 ) (out standingPeriods, err error) {
-	out.reader.user = p.Ref.UserRef
+	out.reader.User = p.Ref.UserRef
 	reads, part := safegroup.WithContext(ctx)
 	reads.Go(func() error {
 		user, err := in.User()
-		out.reader.location = user.Location()
+		out.reader.Location = user.Location()
 		return err
 	})
 	reads.Go(func() (err error) {
-		out.reader.marks, err = in.Marks()
+		out.reader.Marks, err = in.Marks()
 		return err
 	})
 	reads.Go(func() (err error) {
@@ -359,13 +360,13 @@ func (s *ContextBuilder) gatherPeriods(
 	if err := reads.Wait(); err != nil {
 		return out, err
 	}
-	if out.weeks, err = s.summaries.standing(ctx, out.reader, out.weeks); err != nil {
+	if out.weeks, err = s.summaries.StandingPeriods(ctx, out.reader, out.weeks); err != nil {
 		return out, err
 	}
-	if out.months, err = s.summaries.standing(ctx, out.reader, out.months); err != nil || !wantsPrevious(r) {
+	if out.months, err = s.summaries.StandingPeriods(ctx, out.reader, out.months); err != nil || !wantsPrevious(r) {
 		return out, err
 	}
-	out.oldest, err = s.summaries.oldestParts(ctx, out.reader, slices.Concat(out.weeks, out.months))
+	out.oldest, err = s.summaries.OldestParts(ctx, out.reader, slices.Concat(out.weeks, out.months))
 	return out, err
 }
 
@@ -400,7 +401,7 @@ func (s *ContextBuilder) previousItems(
 	}
 	var out []assembly.Summary
 	for _, f := range slices.Backward(found) {
-		r, ok, err := s.summaries.running(ctx, seen.user, f, marks)
+		r, ok, err := s.summaries.Running(ctx, seen.user, f, marks)
 		if err != nil {
 			return nil, err
 		}
@@ -433,7 +434,7 @@ func (s shown) has(n memory.SummaryNode) bool {
 
 // repeats reports whether a period was made of nothing but what is shown. Mostly its oldest part, which was read with those of
 // all others, shows already that it was not, so that the many others are not read.
-func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period memory.SummaryNode, seen shown) (bool, error) {
+func (s *ContextBuilder) repeats(ctx context.Context, r PeriodReader, period memory.SummaryNode, seen shown) (bool, error) {
 	if len(seen.sessions) == 0 || period.Model == memory.PersonModel {
 		return false, nil
 	}
@@ -444,7 +445,7 @@ func (s *ContextBuilder) repeats(ctx context.Context, r periodReader, period mem
 		return false, nil
 	}
 	others := period.Children[1:]
-	parts, err := s.summaries.parts(ctx, r, others)
+	parts, err := s.summaries.Parts(ctx, r, others)
 	if err != nil {
 		return false, err
 	}
@@ -474,7 +475,7 @@ func (s *ContextBuilder) periods(ctx context.Context, p ContextParams, asked per
 // is left out, and counts as shown itself.
 func (s *ContextBuilder) periodItems(
 	ctx context.Context,
-	r periodReader,
+	r PeriodReader,
 	found []memory.SummaryNode,
 	seen shown,
 ) (out []assembly.Summary, err error) {
@@ -483,17 +484,17 @@ func (s *ContextBuilder) periodItems(
 			return nil, err
 		}
 		if !seen.periods[n.ID] {
-			out = append(out, r.item(n))
+			out = append(out, periodItem(r, n))
 		}
 	}
 	return out, nil
 }
 
-// item is what assembly is given of a period: its days are those of the user's timezone, whichever it was made in.
-func (r periodReader) item(n memory.SummaryNode) assembly.Summary {
+// periodItem is what assembly is given of a period: its days are those of the user's timezone, whichever it was made in.
+func periodItem(r PeriodReader, n memory.SummaryNode) assembly.Summary {
 	out := summaryItem([]memory.SummaryNode{n})
 	out.Name, out.Start, out.End = n.Period.Name, n.Period.Start, n.Period.End
-	if now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location); err == nil {
+	if now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.Location); err == nil {
 		out.Start, out.End = now.Start, now.End
 	}
 	return out
@@ -578,9 +579,9 @@ func (s *ContextBuilder) recordedWords(ctx context.Context, session memory.Sessi
 
 // Bounds of what one call holds in memory, far above what a reply can show.
 const (
-	maxTail        = 100_000  // messages
-	maxTailBytes   = 16 << 20 // of messages read, as stored
-	maxRecallBytes = 16 << 20
+	maxTail        = 100_000 // messages
+	maxTailBytes   = messagereader.MaxTailBytes
+	maxRecallBytes = messagereader.MaxRecallBytes
 )
 
 // beforeStart is the last message before those that the session's contexts may have; 0 when they may have all.

@@ -4,20 +4,32 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/compactmodel"
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
 // Histories works on histories that agents hold themselves: nothing is stored. Its methods may be called concurrently.
 type Histories struct {
 	profiles contextprofile.Set
-	models   summarisers
-	meter    Meter
+	models   compactmodel.Models
+	meter    HistoriesMeter
 }
 
-func newHistories(o Options) *Histories {
-	return &Histories{profiles: o.Profiles, models: newSummarisers(o), meter: o.Meter}
+// HistoriesMeter counts what Histories does. It must not block.
+type HistoriesMeter interface {
+	recall.Meter
+	compaction.Meter
+	contentchecks.Meter
+}
+
+// NewHistories makes Histories.
+func NewHistories(p contextprofile.Set, models compactmodel.Models, m HistoriesMeter) *Histories {
+	return &Histories{profiles: p, models: models, meter: m}
 }
 
 // CountParams is what to count.
@@ -45,7 +57,7 @@ func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, err
 		return Counts{}, err
 	}
 	counter = tokens.Within(ctx, counter)
-	tools, err := tokens.Tools(p.Tools, counter, toolsField)
+	tools, err := tokens.Tools(p.Tools, counter, tokens.ToolsField)
 	if err != nil {
 		return Counts{}, err
 	}
@@ -67,9 +79,6 @@ func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, err
 	}
 	return out, nil
 }
-
-// toolsField is the field of a request that holds tools as JSON.
-const toolsField = "tools_json"
 
 // counter returns the model's counter, else the one asked for, else the default profile's.
 func (s *Histories) counter(p CountParams) (tokens.Counter, error) {

@@ -72,7 +72,16 @@ type Verifier interface {
 	Jobs() []MaintenanceJob
 }
 
-func newMaintenance(o Options) *Maintenance {
+// MaintenanceOptions are what Maintenance needs.
+type MaintenanceOptions struct {
+	Reembed Reembedder
+	Reindex Reindexer
+	Verify  Verifier
+	Expiry  Expiry
+}
+
+// NewMaintenance makes Maintenance.
+func NewMaintenance(o MaintenanceOptions) *Maintenance {
 	return &Maintenance{reembed: o.Reembed, reindex: o.Reindex, verify: o.Verify, expiry: o.Expiry}
 }
 

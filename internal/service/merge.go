@@ -38,7 +38,7 @@ type VectorIndexer interface {
 
 // mergeStore is the part of the primary store for it.
 type mergeStore interface {
-	sessionReader
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 	store.Erasures
 	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
 	CurrentSummaries(ctx context.Context, user memory.UserRef) ([]memory.SummaryRevision, error)
@@ -222,7 +222,7 @@ const replacements = 4
 func (s *Porter) adoptSession(ctx context.Context, scope memory.ScopeKey, into store.Merge, session memory.Session) (bool, error) {
 	var replaces []string
 	for n := range replacements {
-		replaces = append(replaces, erasurePrefix+memory.EffectID(string(scope)+"/"+string(session.Key), n))
+		replaces = append(replaces, ErasurePrefix+memory.EffectID(string(scope)+"/"+string(session.Key), n))
 	}
 	for n := range replacements {
 		if into.OnConflict == memory.ConflictOverwritten {

@@ -10,25 +10,25 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
-// periodReader is what decides which weeks and months of a user may be read.
-type periodReader struct {
-	user     memory.UserRef
-	location *time.Location // the user's timezone
-	marks    summary.Marks
+// PeriodReader decides which weeks and months of a user may be read.
+type PeriodReader struct {
+	User     memory.UserRef
+	Location *time.Location // the user's timezone
+	Marks    summary.Marks
 }
 
-// standing are the periods that may be read, in their order, each as its correction where there is one. One that was made of
+// StandingPeriods returns the periods that may be read, in their order, each as its correction where there is one. One that was made of
 // what is hidden or corrected by now, or in another timezone and of what belongs to another week now, is passed over until it is
 // made anew: else two weeks would cover the same, and a week what stands in no context.
-func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
+func (s *SummaryReader) StandingPeriods(ctx context.Context, r PeriodReader, found []memory.SummaryNode) ([]memory.SummaryNode, error) {
 	var out []memory.SummaryNode
 	for _, n := range found {
-		revision := r.marks.OfPeriod(n.Kind, n.Period.Name)
-		if r.marks.Stands(revision) {
+		revision := r.Marks.OfPeriod(n.Kind, n.Period.Name)
+		if r.Marks.Stands(revision) {
 			out = append(out, revision.Node())
 			continue
 		}
-		if r.marks.IsDeleted(revision) || n.Text == "" { // erased, and not written anew yet
+		if r.Marks.IsDeleted(revision) || n.Text == "" { // erased, and not written anew yet
 			continue
 		}
 		stands, err := s.stands(ctx, r, n)
@@ -44,55 +44,55 @@ func (s *SummaryReader) standing(ctx context.Context, r periodReader, found []me
 
 // stands reports whether a period may be read that no correction covers. What it was made of is only read where that can
 // matter.
-func (s *SummaryReader) stands(ctx context.Context, r periodReader, n memory.SummaryNode) (bool, error) {
-	now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.location)
+func (s *SummaryReader) stands(ctx context.Context, r PeriodReader, n memory.SummaryNode) (bool, error) {
+	now, err := summary.ParsePeriod(n.Kind, n.Period.Name, r.Location)
 	if err != nil {
 		return false, nil //nolint:nilerr // a period without a name that can be read is none
 	}
 	moved := !now.Start.Equal(n.Period.Start) || !now.End.Equal(n.Period.End)
-	if !moved && r.marks.AreEmpty() {
+	if !moved && r.Marks.AreEmpty() {
 		return true, nil
 	}
-	parts, err := s.parts(ctx, r, n.Children)
+	parts, err := s.Parts(ctx, r, n.Children)
 	if err != nil || len(parts) < len(n.Children) {
 		return false, err
 	}
 	if n.Kind == memory.SummaryMonth {
-		weeks, err := s.standing(ctx, r, parts)
+		weeks, err := s.StandingPeriods(ctx, r, parts)
 		return slices.EqualFunc(weeks, parts, func(a, b memory.SummaryNode) bool { return a.ID == b.ID }), err
 	}
 	for _, part := range parts {
 		if part.Model == memory.PersonModel {
 			continue // it stands, and covers a whole session, whichever weeks that was
 		}
-		if r.marks.IsOutdated(part) || summary.WeekOf(part.ToTime, r.location).Name != n.Period.Name {
+		if r.Marks.IsOutdated(part) || summary.WeekOf(part.ToTime, r.Location).Name != n.Period.Name {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// parts reads what a period was made of: nodes, and corrections that stand. Others are left out.
-func (s *SummaryReader) parts(ctx context.Context, r periodReader, ids []string) ([]memory.SummaryNode, error) {
+// Parts reads what a period was made of: nodes, and corrections that stand. Others are left out.
+func (s *SummaryReader) Parts(ctx context.Context, r PeriodReader, ids []string) ([]memory.SummaryNode, error) {
 	var stored []string
 	var out []memory.SummaryNode
 	for _, id := range ids {
-		if n, ok := r.marks.Correction(id); ok {
+		if n, ok := r.Marks.Correction(id); ok {
 			out = append(out, n)
 		} else {
 			stored = append(stored, id)
 		}
 	}
-	nodes, err := s.store.Nodes(ctx, r.user, stored)
+	nodes, err := s.store.Nodes(ctx, r.User, stored)
 	if err != nil {
 		return nil, fmt.Errorf("read what a period was made of: %w", err)
 	}
 	return append(out, nodes...), nil
 }
 
-// oldestParts reads the oldest part of each period as parts does, by its id.
-func (s *SummaryReader) oldestParts(
-	ctx context.Context, r periodReader, periods []memory.SummaryNode,
+// OldestParts reads the oldest part of each period as Parts does, by its id.
+func (s *SummaryReader) OldestParts(
+	ctx context.Context, r PeriodReader, periods []memory.SummaryNode,
 ) (map[string]memory.SummaryNode, error) {
 	var ids []string
 	for _, p := range periods {
@@ -100,7 +100,7 @@ func (s *SummaryReader) oldestParts(
 			ids = append(ids, p.Children[0])
 		}
 	}
-	parts, err := s.parts(ctx, r, ids)
+	parts, err := s.Parts(ctx, r, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,16 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
 )
 
 // Porter exports and imports users. Its methods may be called concurrently.
 type Porter struct {
-	store   portStore
-	tenancy Tenancy
+	store   PorterStore
+	tenancy quota.Tenancy
 	now     store.Now
 	newKey  func() string
 	version string
@@ -32,21 +34,45 @@ type Porter struct {
 	exports, imports *semaphore.Weighted
 }
 
-// portStore is what a Porter reads and writes of the primary store.
-type portStore interface {
-	userReader
+// PorterStore is what a Porter reads and writes of the primary store.
+type PorterStore interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	store.Exporter
 	store.Imports
 	vectorStore
 	mergeStore
 }
 
-func newPorter(o Options) *Porter {
+// PorterOptions are what a Porter needs.
+type PorterOptions struct {
+	Store   PorterStore
+	Facts   *recall.FactCache
+	Vectors PorterVectors
+	Sweeper Sweeper
+	Runner  Runner
+	Tenancy quota.Tenancy
+	Now     func() time.Time
+	NewKey  func() string // mints keys: 128 random bits in lower-case hex
+	Version string        // of the program, noted in what it exports
+	Log     *slog.Logger
+}
+
+// PorterVectors is what a Porter needs for the vectors of users.
+type PorterVectors struct {
+	Embedding func() memory.Embedding // of the server's vectors; returns the zero one while nothing is known of it
+	Indexer   VectorIndexer           // takes over the vectors of messages that are imported
+	Facts     VectorWaker             // is woken when facts were imported
+}
+
+// NewPorter makes a Porter.
+func NewPorter(o PorterOptions) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
-		embedding: o.Embedding,
-		merging:   merging{facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.FactVectors, indexer: o.Indexer},
-		exports:   semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
+		embedding: o.Vectors.Embedding,
+		merging: merging{
+			facts: o.Facts, sweeper: o.Sweeper, runner: o.Runner, vectors: o.Vectors.Facts, indexer: o.Vectors.Indexer,
+		},
+		exports: semaphore.NewWeighted(1), imports: semaphore.NewWeighted(1),
 	}
 }
 

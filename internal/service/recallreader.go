@@ -14,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -120,10 +121,10 @@ func (r *recallReader) recalled(found []recall.Confirmed, rankOf func(*recall.Co
 // fill reads the next messages that may fill; none is left when it returns none. They have no rank. No more is read for all
 // of them than a light call may read: a small context must not become a heavy call for what nobody asked for.
 func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error) {
-	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < lightBytes {
+	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < messagereader.LightBytes {
 		next := recall.Candidates{User: r.user, Hits: worthReading(r.filling, room, r.out.Policy.Counter)}
 		r.filling = r.filling[len(next.Hits):]
-		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.Places(), MaxBytes: lightBytes - r.filled})
+		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.Places(), MaxBytes: messagereader.LightBytes - r.filled})
 		if err != nil {
 			return nil, fmt.Errorf("read messages that may fill: %w", err)
 		}

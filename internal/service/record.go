@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags/userfences"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/tokens"
@@ -15,30 +19,43 @@ import (
 
 // Recorder stores the turns of sessions. Its methods may be called concurrently.
 type Recorder struct {
-	store    turnStore
+	store    RecorderStore
 	profiles contextprofile.Set
-	secrets  sessionSecrets
-	secret   []byte // the ids of fences are derived from it
+	secrets  sessionmasks.Masks
+	fences   userfences.Fences
 	runner   Runner
-	meter    Meter
-	tenancy  Tenancy
+	meter    contentchecks.Meter
+	tenancy  quota.Tenancy
 	now      store.Now
 	newID    func() string
 }
 
-// turnStore is what a Recorder reads and writes of the primary store.
-type turnStore interface {
-	sessionReader
-	userReader
-	messageStore
+// RecorderStore is what a Recorder reads and writes of the primary store.
+type RecorderStore interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 	Append(ctx context.Context, p store.AppendParams) (store.AppendResult, error)
 	KnownToolCalls(ctx context.Context, ref memory.SessionRef, callIDs []string) ([]string, error)
 	KnownMessages(ctx context.Context, ref memory.SessionRef, ids []string) ([]string, error)
 }
 
-func newRecorder(o Options) *Recorder {
+// RecorderOptions are what a Recorder needs.
+type RecorderOptions struct {
+	Store    RecorderStore
+	Profiles contextprofile.Set
+	Fences   userfences.Fences
+	Runner   Runner
+	Meter    contentchecks.Meter
+	Tenancy  quota.Tenancy
+	Now      func() time.Time
+	NewID    func() string // mints message ids
+}
+
+// NewRecorder makes a Recorder.
+func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{
-		store: o.Store, profiles: o.Profiles, secrets: newSessionSecrets(o), secret: o.FenceSecret,
+		store: o.Store, profiles: o.Profiles, secrets: sessionmasks.New(o.Store, o.Profiles), fences: o.Fences,
 		runner: o.Runner, meter: o.Meter, tenancy: o.Tenancy, now: o.Now, newID: o.NewID,
 	}
 }
@@ -101,7 +118,7 @@ func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (
 	if err := s.nameProfile(ctx, &p); err != nil {
 		return store.AppendParams{}, err
 	}
-	mask, err := s.secrets.masksOf(ctx, p)
+	mask, err := s.maskOf(ctx, p)
 	if err != nil {
 		return store.AppendParams{}, err
 	}
@@ -126,10 +143,20 @@ func (s *Recorder) prepare(ctx context.Context, p RecordParams, known lookups) (
 	return turn, err
 }
 
+// maskOf returns where the secrets of a turn are masked: by the profile of its session, or by the one that a new session will
+// have.
+func (s *Recorder) maskOf(ctx context.Context, p RecordParams) (contextprofile.MaskSecrets, error) {
+	if len(p.Messages) == 0 && p.StatePatch == nil {
+		mask, _ := s.profiles.OneSecrets()
+		return mask, nil
+	}
+	return s.secrets.Of(ctx, p.Ref, p.Profile)
+}
+
 // nameProfile gives a call that names no profile the tenant's, which a new session then has.
 func (s *Recorder) nameProfile(ctx context.Context, p *RecordParams) (err error) {
 	if p.Profile == "" {
-		p.Profile, err = profileOf(ctx, s.tenancy, s.profiles, p.Ref.Tenant)
+		p.Profile, err = quota.ProfileOf(ctx, s.tenancy, s.profiles.Known, p.Ref.Tenant)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags/userfences"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/conversations"
@@ -72,13 +74,13 @@ func recorder(b *testing.B) *service.Recorder {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	id := 0
-	return service.New(service.Options{
-		Store: s, Gate: openGate{}, Runner: idle{}, Meter: &counts{n: map[string]int{}}, Now: time.Now,
+	return service.NewRecorder(service.RecorderOptions{
+		Store: s, Fences: userfences.New(s, nil), Runner: idle{}, Meter: &counts{n: map[string]int{}}, Tenancy: quota.Unlimited{}, Now: time.Now,
 		NewID: func() string { id++; return fmt.Sprint("id-", id) },
 		Profiles: contextprofile.Set{
 			Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", StepLimit: 25}},
 		},
-	}).Recorder
+	})
 }
 
 // bareInsert inserts a text durably.

@@ -12,24 +12,27 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 )
 
 // Replacer replaces the messages of sessions by others. Its methods may be called concurrently.
 type Replacer struct {
-	store    replaceStore
-	reads    messageReader
+	store    ReplacerStore
+	reads    messagereader.Reader
 	recorder *Recorder
 	eraser   *Eraser
 }
 
-// replaceStore is what a Replacer reads of the primary store.
-type replaceStore interface {
-	sessionReader
-	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
+// ReplacerStore is what a Replacer reads of the primary store.
+type ReplacerStore interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	messagereader.Store
+	HiddenReader
 }
 
-func newReplacer(o Options, recorder *Recorder, eraser *Eraser) *Replacer {
-	return &Replacer{store: o.Store, reads: newMessageReader(o), recorder: recorder, eraser: eraser}
+// NewReplacer makes a Replacer, which records by the Recorder and erases by the Eraser.
+func NewReplacer(s ReplacerStore, g messagereader.Gate, recorder *Recorder, eraser *Eraser) *Replacer {
+	return &Replacer{store: s, reads: messagereader.New(s, g), recorder: recorder, eraser: eraser}
 }
 
 // ReplaceParams is the list of messages that a session shall have, checked.
@@ -55,14 +58,14 @@ type Replaced struct {
 // Replace makes the messages that contexts may show those of the call: the longest beginning that the session has already, in this
 // order, stays with its ids and all that was made of it, the rest of the session's is erased, and the rest of the call's recorded.
 func (s *Replacer) Replace(ctx context.Context, p ReplaceParams) (Replaced, error) {
-	mask, err := s.recorder.secrets.masksOf(ctx, p.Turn)
+	mask, err := s.recorder.maskOf(ctx, p.Turn)
 	if err != nil {
 		return Replaced{}, err
 	}
 	if mask == contextprofile.MaskEverywhere {
 		p.Turn.Messages, _ = secretscan.Remove(p.Turn.Messages, nil) // as those that are stored, which they are compared with
 	}
-	start, err := s.eraser.start(p.Erase)
+	start, err := s.eraser.Prepare(p.Erase)
 	if err != nil {
 		return Replaced{}, err
 	}
@@ -72,9 +75,9 @@ func (s *Replacer) Replace(ctx context.Context, p ReplaceParams) (Replaced, erro
 		if err != nil {
 			return Replaced{}, err
 		}
-		start.Request = memory.KeyedHash(s.eraser.keyed(string(digest[:]), fmt.Sprint(p.After), p.ETag))
+		start.Request = memory.KeyedHash(s.eraser.Keyed(string(digest[:]), fmt.Sprint(p.After), p.ETag))
 	}
-	e, err := s.eraser.repeated(ctx, p.Erase, start)
+	e, err := s.eraser.Repeated(ctx, p.Erase, start)
 	if err != nil {
 		return Replaced{}, err
 	}
@@ -88,7 +91,7 @@ func (s *Replacer) Replace(ctx context.Context, p ReplaceParams) (Replaced, erro
 			return out, err
 		}
 	}
-	if out.ErasureJob, err = s.eraser.carryOut(ctx, p.Erase, e); err != nil {
+	if out.ErasureJob, err = s.eraser.CarryOut(ctx, p.Erase, e); err != nil {
 		return out, err
 	}
 	if out.LastSeq >= out.FirstSeq && !out.Replayed {
@@ -138,14 +141,9 @@ func (s *Replacer) recordNew(ctx context.Context, p ReplaceParams) (out Replaced
 
 // begin compares the lists and replaces one by the other, until nobody recorded or erased anything in between.
 func (s *Replacer) begin(ctx context.Context, p ReplaceParams, start store.ErasureStart) (memory.Erasure, Replaced, error) {
-	done, err := s.eraser.turns.take(ctx, p.Erase.User)
-	if err != nil {
-		return memory.Erasure{}, Replaced{}, err
-	}
-	defer done()
 	var e memory.Erasure
 	var out Replaced
-	err = untilUndisturbed(func() (err error) {
+	err := s.eraser.Undisturbed(ctx, p.Erase.User, func() (err error) {
 		e, out, err = s.tryOnce(ctx, p, start)
 		return err
 	})
@@ -192,7 +190,7 @@ func (s *Replacer) commit(ctx context.Context, c Erase, start store.ErasureStart
 		return memory.Erasure{}, err
 	}
 	turn.Room, start.Turn = room, &turn
-	e, err := s.eraser.beginAs(ctx, c, start)
+	e, err := s.eraser.BeginPrepared(ctx, c, start)
 	if err != nil {
 		stored(0)
 		return e, err
@@ -266,7 +264,7 @@ func listETag(session memory.Session, last int64, hidden []memory.SeqRange) stri
 }
 
 // hiddenOf are the hidden and erased messages of a session.
-func hiddenOf(ctx context.Context, from hiddenReader, session memory.Session) ([]memory.SeqRange, error) {
+func hiddenOf(ctx context.Context, from HiddenReader, session memory.Session) ([]memory.SeqRange, error) {
 	hidden, err := from.Hidden(ctx, session.Ref.UserRef)
 	if err != nil {
 		return nil, fmt.Errorf("read hidden messages: %w", err)
@@ -275,8 +273,8 @@ func hiddenOf(ctx context.Context, from hiddenReader, session memory.Session) ([
 	return hidden.Ranges(session.Key, session.LastSeq), nil
 }
 
-// hiddenReader reads which of a user's messages are hidden.
-type hiddenReader interface {
+// HiddenReader reads which of a user's messages are hidden.
+type HiddenReader interface {
 	Hidden(ctx context.Context, user memory.UserRef) (memory.Hidden, error)
 }
 
@@ -291,7 +289,7 @@ func (s *Replacer) read(ctx context.Context, p ReplaceParams) (*messageList, err
 		return nil, err
 	}
 	q := store.MessageQuery{
-		Ref: p.Turn.Ref, After: max(p.After, session.ContextStart-1), Before: session.LastSeq + 1, Limit: readPage, MaxBytes: readBytes,
+		Ref: p.Turn.Ref, After: max(p.After, session.ContextStart-1), Before: session.LastSeq + 1, Limit: messagereader.PageMessages, MaxBytes: messagereader.PageBytes,
 		WithOriginal: slices.ContainsFunc(p.Turn.Messages, func(m memory.Message) bool { return m.Original != nil }),
 	}
 	for {

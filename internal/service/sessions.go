@@ -4,27 +4,31 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 )
 
 // Sessions reads and changes sessions and their messages. Its methods may be called concurrently.
 type Sessions struct {
-	store    sessionStore
-	reads    messageReader
+	store    SessionStore
+	reads    messagereader.Reader
 	profiles contextprofile.Set
-	secrets  sessionSecrets
+	secrets  sessionmasks.Masks
 	runner   Runner
 	now      store.Now
 }
 
-// sessionStore is what Sessions reads and writes of the primary store.
-type sessionStore interface {
+// SessionStore is what Sessions reads and writes of the primary store.
+type SessionStore interface {
 	store.Sessions
+	messagereader.Store
 	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
-	hiddenReader
+	HiddenReader
 }
 
 // MessagePage asks for a page of a session's messages.
@@ -40,9 +44,20 @@ type ListedMessages struct {
 	ETag     string // of the list where it is of visible ones only: see Replacer
 }
 
-func newSessions(o Options) *Sessions {
+// SessionsOptions are what Sessions needs.
+type SessionsOptions struct {
+	Store    SessionStore
+	Gate     messagereader.Gate
+	Profiles contextprofile.Set
+	Runner   Runner
+	Now      func() time.Time
+}
+
+// NewSessions makes Sessions.
+func NewSessions(o SessionsOptions) *Sessions {
 	return &Sessions{
-		store: o.Store, reads: newMessageReader(o), profiles: o.Profiles, secrets: newSessionSecrets(o), runner: o.Runner, now: o.Now,
+		store: o.Store, reads: messagereader.New(o.Store, o.Gate), profiles: o.Profiles,
+		secrets: sessionmasks.New(o.Store, o.Profiles), runner: o.Runner, now: o.Now,
 	}
 }
 
@@ -78,7 +93,7 @@ func (s *Sessions) UpdateSession(ctx context.Context, u store.SessionUpdate) (me
 		return memory.Session{}, err
 	}
 	if u.Title != nil || u.Metadata != nil {
-		mask, err := s.secrets.masksOfSession(ctx, u.Ref)
+		mask, err := s.secrets.OfSession(ctx, u.Ref)
 		if err != nil {
 			return memory.Session{}, err
 		}
@@ -177,7 +192,7 @@ func (s *Sessions) page(ctx context.Context, q MessagePage, follow func(seq int6
 		} else {
 			q.After = last
 		}
-		q.Limit = max(limit-len(page), leastPage)
+		q.Limit = max(limit-len(page), messagereader.LeastPage)
 	}
 }
 
@@ -192,7 +207,7 @@ func follows(q store.MessageQuery, seq, last int64) bool {
 // UpdateMessage changes a message's labels.
 func (s *Sessions) UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error) {
 	if u.Tags != nil || u.Metadata != nil {
-		mask, err := s.secrets.masksOfSession(ctx, u.Ref)
+		mask, err := s.secrets.OfSession(ctx, u.Ref)
 		if err != nil {
 			return memory.Message{}, err
 		}

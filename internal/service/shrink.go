@@ -13,6 +13,7 @@ import (
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -219,12 +220,12 @@ const (
 // kept reads those of a run that the context policy keeps whatever it does, the newest first, until they are more than a
 // context can hold.
 func (s *ContextBuilder) kept(ctx context.Context, q store.MessageQuery, r contextprofile.Resolved) (kept []memory.Message, err error) {
-	q.Marked, q.NewestFirst, q.Limit, q.MaxBytes = true, true, markedPage, lightBytes
+	q.Marked, q.NewestFirst, q.Limit, q.MaxBytes = true, true, markedPage, messagereader.LightBytes
 	most := max(r.Available, r.Most) * slack(r.Counter)
 	tokens := int64(0)
 	for pages := 0; tokens <= most; pages++ {
 		if pages == lightPages {
-			if err := s.gate.Heavy(ctx, heavyCallBytes); err != nil {
+			if err := s.gate.Heavy(ctx, messagereader.HeavyCallBytes); err != nil {
 				return nil, err
 			}
 		}
@@ -295,11 +296,11 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	if err != nil {
 		return out, err
 	}
-	asked := &asking{models: s.models}
-	if out.Result, err = asked.all(ctx, plan); err != nil {
+	asked := s.models.Call()
+	if out.Result, err = asked.Run(ctx, plan); err != nil {
 		return out, err
 	}
-	s.meter.HistoryShrunk(callContext, out.Result)
+	s.meter.HistoryShrunk(compaction.CallContext, out.Result)
 	if out.Changed {
 		out.take(all[:recorded], g)
 		out.dropped = memory.Union(out.dropped, unread(g, r))

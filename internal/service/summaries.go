@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/summary/standing"
@@ -16,17 +17,17 @@ import (
 
 // SummaryReader reads the summaries of sessions, weeks and months. Its methods may be called concurrently.
 type SummaryReader struct {
-	store   summaryStore
+	store   SummaryStore
 	work    *Work
 	runner  Runner
-	tenancy Tenancy
+	tenancy quota.Tenancy
 }
 
-// summaryStore is what a SummaryReader reads of the primary store.
-type summaryStore interface {
-	sessionReader
-	userReader
-	messageStore
+// SummaryStore is what a SummaryReader reads of the primary store.
+type SummaryStore interface {
+	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
+	Messages(ctx context.Context, q store.MessageQuery) ([]memory.Message, error)
 	standing.NodeReader
 	standing.MarkReader
 	TopNodes(ctx context.Context, ref memory.SessionRef, upTo int64) ([]memory.SummaryNode, error)
@@ -35,8 +36,17 @@ type summaryStore interface {
 	SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error)
 }
 
-func newSummaryReader(o Options, work *Work) *SummaryReader {
-	return &SummaryReader{store: o.Store, work: work, runner: o.Runner, tenancy: o.Tenancy}
+// SummaryReaderOptions are what a SummaryReader needs.
+type SummaryReaderOptions struct {
+	Store   SummaryStore
+	Work    *Work
+	Runner  Runner
+	Tenancy quota.Tenancy
+}
+
+// NewSummaryReader makes a SummaryReader.
+func NewSummaryReader(o SummaryReaderOptions) *SummaryReader {
+	return &SummaryReader{store: o.Store, work: o.Work, runner: o.Runner, tenancy: o.Tenancy}
 }
 
 // SummaryRef names what a summary is of: a session, or a week or month by its name.
@@ -84,21 +94,21 @@ func (s *SummaryReader) sessionSummary(ctx context.Context, ref memory.SessionRe
 	if err != nil {
 		return Summary{}, err
 	}
-	out, ok, err := s.running(ctx, ref.UserRef, store.SessionSummary{
+	out, ok, err := s.Running(ctx, ref.UserRef, store.SessionSummary{
 		SessionID: ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
 	}, marks)
 	if err != nil {
 		return Summary{}, err
 	}
 	if !ok {
-		return Summary{}, noSessionSummary(ref.SessionID)
+		return Summary{}, NoSessionSummary(ref.SessionID)
 	}
 	return out.worded(), nil
 }
 
-// running returns the running summary of a session, not worded yet: the fewest nodes that cover all of its messages
+// Running returns the running summary of a session, not worded yet: the fewest nodes that cover all of its messages
 // up to one but for those that cover hidden ones, false when there are none.
-func (s *SummaryReader) running(
+func (s *SummaryReader) Running(
 	ctx context.Context,
 	user memory.UserRef,
 	in store.SessionSummary,
@@ -153,12 +163,13 @@ func (s *SummaryReader) begin(ctx context.Context, ref memory.SessionRef, nodes 
 
 // worded fills in the text and its tokens.
 func (s Summary) worded() Summary {
-	s.Text = joined(s.Nodes)
+	s.Text = Joined(s.Nodes)
 	s.Tokens = textTokens(s.Text, s.Nodes)
 	return s
 }
 
-func joined(nodes []memory.SummaryNode) string {
+// Joined returns the texts of summaries as one.
+func Joined(nodes []memory.SummaryNode) string {
 	texts := make([]string, len(nodes))
 	for i, n := range nodes {
 		texts[i] = n.Text
@@ -183,11 +194,11 @@ func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summ
 	if err != nil {
 		return Summary{}, fmt.Errorf("read user: %w", err)
 	}
-	period, err := parsePeriod(ref, user)
+	period, err := ParsePeriod(ref, user)
 	if err != nil {
 		return Summary{}, err
 	}
-	found, err := s.store.Periods(ctx, periodsNear(ref, period))
+	found, err := s.store.Periods(ctx, PeriodsNear(ref, period))
 	if err != nil {
 		return Summary{}, fmt.Errorf("read summaries of periods: %w", err)
 	}
@@ -195,7 +206,7 @@ func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summ
 	if err != nil {
 		return Summary{}, err
 	}
-	found, err = s.standing(ctx, periodReader{user: ref.User, location: user.Location(), marks: marks}, found)
+	found, err = s.StandingPeriods(ctx, PeriodReader{User: ref.User, Location: user.Location(), Marks: marks}, found)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -204,10 +215,11 @@ func (s *SummaryReader) periodSummary(ctx context.Context, ref SummaryRef) (Summ
 			return ofPeriod(node, marks), nil
 		}
 	}
-	return Summary{}, noPeriodSummary(period.Name)
+	return Summary{}, NoPeriodSummary(period.Name)
 }
 
-func parsePeriod(ref SummaryRef, user memory.User) (memory.Period, error) {
+// ParsePeriod returns the week or month that a reference names, in the timezone of the user.
+func ParsePeriod(ref SummaryRef, user memory.User) (memory.Period, error) {
 	period, err := summary.ParsePeriod(ref.Kind, ref.Name, user.Location())
 	if err != nil {
 		return period, memory.InvalidField("name", "names no week such as 2026-W47 or month such as 2026-11 of the kind asked for")
@@ -215,8 +227,8 @@ func parsePeriod(ref SummaryRef, user memory.User) (memory.Period, error) {
 	return period, nil
 }
 
-// periodsNear asks for a period, in whichever timezone it was written.
-func periodsNear(ref SummaryRef, period memory.Period) store.PeriodQuery {
+// PeriodsNear asks for a period, in whichever timezone it was written.
+func PeriodsNear(ref SummaryRef, period memory.Period) store.PeriodQuery {
 	return store.PeriodQuery{
 		User: ref.User, Kind: ref.Kind, From: period.Start.Add(-periodReach), Before: period.Start.Add(periodReach), Limit: 2,
 	}
@@ -231,13 +243,14 @@ func ofPeriod(n memory.SummaryNode, marks summary.Marks) Summary {
 	}
 }
 
-// noSessionSummary and noPeriodSummary say how there comes to be one.
-func noSessionSummary(id string) error {
+// NoSessionSummary is the error of a session that has no summary, and says how there comes to be one.
+func NoSessionSummary(id string) error {
 	return noSummary("session "+id,
 		"it is summarised in the background once it has enough messages, or at once by Summarize: strata summaries now USER "+id)
 }
 
-func noPeriodSummary(name string) error {
+// NoPeriodSummary is the error of a week or month that has no summary, and says how there comes to be one.
+func NoPeriodSummary(name string) error {
 	return noSummary(name,
 		"weeks and months are summarised in the background once they are over, from the summaries of their sessions, which "+
 			"strata summaries now USER SESSION makes at once")
@@ -300,7 +313,7 @@ func (s *SummaryReader) listSessionSummaries(ctx context.Context, q SummaryQuery
 	}
 	var out []Summary
 	for _, f := range found {
-		r, ok, err := s.running(ctx, q.User, f, marks)
+		r, ok, err := s.Running(ctx, q.User, f, marks)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -333,7 +346,7 @@ func (s *SummaryReader) listPeriods(ctx context.Context, q SummaryQuery) ([]Summ
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err = s.standing(ctx, periodReader{user: q.User, location: user.Location(), marks: marks}, found)
+	found, err = s.StandingPeriods(ctx, PeriodReader{User: q.User, Location: user.Location(), Marks: marks}, found)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -356,7 +369,7 @@ func (s *SummaryReader) Summarize(ctx context.Context, ref memory.SessionRef) (o
 	if err != nil {
 		return nil, false, err
 	}
-	wait.Timeout = longestWait
+	wait.Timeout = LongestWait
 	waited, err := s.work.WaitForWatermark(ctx, wait)
 	if err != nil {
 		return nil, false, err

@@ -22,7 +22,7 @@ func leaf(id string, from, to int64) memory.SummaryNode {
 
 // firstMessage answers the first message of a session, and nothing else.
 type firstMessage struct {
-	Store
+	SummaryStore
 	asked store.MessageQuery
 }
 
@@ -33,16 +33,16 @@ func (f *firstMessage) Messages(_ context.Context, q store.MessageQuery) ([]memo
 
 func TestRunning(t *testing.T) {
 	t.Parallel()
-	running := func(t *testing.T, o Options, nodes ...memory.SummaryNode) (Summary, bool) {
+	running := func(t *testing.T, s SummaryStore, nodes ...memory.SummaryNode) (Summary, bool) {
 		t.Helper()
-		got, ok, err := New(o).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, summary.Marks{})
+		got, ok, err := NewSummaryReader(SummaryReaderOptions{Store: s}).Running(t.Context(), memory.UserRef{}, store.SessionSummary{SessionID: "s", Title: "Trip", LastSeq: 20, Nodes: nodes}, summary.Marks{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got, ok
 	}
 	t.Run("joins the nodes that tile the session, oldest first", func(t *testing.T) {
-		got, ok := running(t, Options{}, leaf("a", 1, 6), leaf("b", 7, 12))
+		got, ok := running(t, nil, leaf("a", 1, 6), leaf("b", 7, 12))
 		got = got.worded()
 		if !ok || got.Text != "a.\n\nb." || got.Through != 12 || got.Name != "Trip" || len(got.Nodes) != 2 || got.Tokens == 0 {
 			t.Errorf("%+v, %v", got, ok)
@@ -52,13 +52,13 @@ func TestRunning(t *testing.T) {
 		}
 	})
 	t.Run("ends before a hole", func(t *testing.T) {
-		got, ok := running(t, Options{}, leaf("a", 1, 6), leaf("c", 9, 12))
+		got, ok := running(t, nil, leaf("a", 1, 6), leaf("c", 9, 12))
 		if got = got.worded(); !ok || got.Text != "a." || got.Through != 6 || got.Tokens != 7 {
 			t.Errorf("%+v, %v", got, ok)
 		}
 	})
 	t.Run("is none while the first messages are not summarised", func(t *testing.T) {
-		if got, ok := running(t, Options{}, leaf("b", 7, 12)); ok {
+		if got, ok := running(t, nil, leaf("b", 7, 12)); ok {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -66,7 +66,7 @@ func TestRunning(t *testing.T) {
 		s := &firstMessage{}
 		n := leaf("b", 7, 12)
 		n.Cumulative, n.Previous = true, "a"
-		got, ok := running(t, Options{Store: s}, n)
+		got, ok := running(t, s, n)
 		if !ok || len(got.Nodes) != 1 || !got.Start.Equal(noon) || s.asked.Limit != 1 || s.asked.NewestFirst {
 			t.Errorf("%+v, %v; asked %+v", got, ok, s.asked)
 		}
@@ -75,7 +75,7 @@ func TestRunning(t *testing.T) {
 
 // parts returns nodes by their ids, and counts how many were asked for in how many reads.
 type parts struct {
-	Store
+	SummaryStore
 	nodes map[string]memory.SummaryNode
 	asked int
 	reads int
@@ -118,13 +118,15 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = 0
-			b, period := New(Options{Store: s}).Contexts, memory.SummaryNode{Children: row.children}
+			summaries := NewSummaryReader(SummaryReaderOptions{Store: s})
+			b := NewContextBuilder(ContextBuilderOptions{Sources: ContextSources{Summaries: summaries}})
+			period := memory.SummaryNode{Children: row.children}
 			known := seen
 			var err error
-			if known.oldest, err = b.summaries.oldestParts(t.Context(), periodReader{}, []memory.SummaryNode{period}); err != nil {
+			if known.oldest, err = summaries.OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{period}); err != nil {
 				t.Fatal(err)
 			}
-			got, err := b.repeats(t.Context(), periodReader{}, period, known)
+			got, err := b.repeats(t.Context(), PeriodReader{}, period, known)
 			if err != nil || got != row.want || s.asked != row.asked {
 				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
 			}
@@ -132,7 +134,7 @@ func TestRepeats(t *testing.T) {
 	}
 	t.Run("the oldest parts of all periods are read at once", func(t *testing.T) {
 		s.reads = 0
-		found, err := New(Options{Store: s}).Summaries.oldestParts(t.Context(), periodReader{}, []memory.SummaryNode{
+		found, err := NewSummaryReader(SummaryReaderOptions{Store: s}).OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{
 			{Children: []string{"a", "other"}},
 			{Children: []string{"b"}},
 			{Children: []string{"gone"}},
@@ -180,7 +182,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s := tree()
 			hidden := memory.Hidden{Starts: map[memory.SessionKey]int64{"": row.start}, Messages: map[memory.SessionKey][]int64{"": row.hidden}}
-			got, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
+			got, ok, err := NewSummaryReader(SummaryReaderOptions{Store: s}).Running(t.Context(), memory.UserRef{}, store.SessionSummary{
 				SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"], s.nodes["e"]},
 			}, summary.Marks{Hidden: hidden})
 			if err != nil || !ok {
@@ -200,7 +202,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 	}
 	t.Run("there is none where a start hides all that is summarised", func(t *testing.T) {
 		s := tree()
-		_, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
+		_, ok, err := NewSummaryReader(SummaryReaderOptions{Store: s}).Running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{s.nodes["ab"], s.nodes["cd"]},
 		}, summary.Marks{Hidden: memory.Hidden{Starts: map[memory.SessionKey]int64{"": 17}}})
 		if ok || err != nil {
@@ -211,7 +213,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 		first, second := leaf("first", 1, 6), leaf("second", 7, 12)
 		first.Cumulative, second.Cumulative, second.Previous = true, true, "first"
 		s := &chain{nodes: []memory.SummaryNode{first, second}}
-		got, ok, err := New(Options{Store: s}).Summaries.running(t.Context(), memory.UserRef{}, store.SessionSummary{
+		got, ok, err := NewSummaryReader(SummaryReaderOptions{Store: s}).Running(t.Context(), memory.UserRef{}, store.SessionSummary{
 			SessionID: "s", LastSeq: 20, Nodes: []memory.SummaryNode{second},
 		}, summary.Marks{Hidden: memory.Hidden{Messages: map[memory.SessionKey][]int64{"": {9}}}})
 		if err != nil || !ok || got.worded().Text != "first." || got.Through != 6 {
@@ -222,7 +224,7 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 
 // chain is the nodes of a recursive summary.
 type chain struct {
-	Store
+	SummaryStore
 	nodes []memory.SummaryNode
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -10,18 +11,19 @@ import (
 
 // Users reads and changes what holds for all sessions of a user. Its methods may be called concurrently.
 type Users struct {
-	store userStore
+	store UserStore
 	now   store.Now
 }
 
-// userStore is what Users reads and writes of the primary store.
-type userStore interface {
-	userReader
+// UserStore is what Users reads and writes of the primary store.
+type UserStore interface {
+	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	ListUsers(ctx context.Context, q store.UserQuery) ([]memory.User, error)
 	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
 }
 
-func newUsers(o Options) *Users { return &Users{store: o.Store, now: o.Now} }
+// NewUsers makes Users.
+func NewUsers(s UserStore, now func() time.Time) *Users { return &Users{store: s, now: now} }
 
 // User returns a user.
 func (s *Users) User(ctx context.Context, ref memory.UserRef) (memory.User, error) {

@@ -16,10 +16,13 @@ import (
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/prompttags/userfences"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
@@ -122,11 +125,7 @@ type rig struct {
 }
 
 // truth is what a service and its caches read.
-type truth interface {
-	service.Store
-	recall.SearchIndexStore
-	recall.FactStore
-}
+type truth interface{ store.PrimaryStore }
 
 // services are those that tests ask.
 type services struct {
@@ -196,20 +195,35 @@ func (r *rig) service(w wiring) services {
 			LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1, MinSignificance: w.least,
 		},
 	}
-	all := service.New(service.Options{
-		Gate:  openGate{},
-		Store: w.truth, SearchIndex: searchIndex, Facts: r.facts, FactVectors: idle{}, Usage: service.NewUsage(r.truth, log),
+	profiles := contextprofile.Set{Profiles: map[string]contextprofile.Profile{"default": profile}, Default: "default"}
+	now := func() time.Time { return r.now }
+	newID := func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) }
+	search := recall.New(recall.Options{
+		Store: w.truth, Messages: messagereader.New(w.truth, openGate{}), Index: searchIndex, Facts: r.facts,
 		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
-		Profiles: contextprofile.Set{Profiles: map[string]contextprofile.Profile{"default": profile}, Default: "default"},
-		Runner:   idle{}, Meter: r.counts, Now: func() time.Time { return r.now },
-		NewID:   func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) },
+		Profiles: profiles, Meter: r.counts, Now: now, Related: w.near,
 		Vectors: w.vectors, Texts: w.texts, ViewDeadline: w.deadline,
 		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
-		Near: w.near,
 	})
-	return services{all.Recorder, all.Contexts, all.Search, all.Facts, all.Users}
+	fences := userfences.New(w.truth, nil)
+	work := service.NewWork(service.WorkOptions{Store: w.truth, Runner: idle{}, Now: now})
+	summaries := service.NewSummaryReader(service.SummaryReaderOptions{Store: w.truth, Work: work, Runner: idle{}, Tenancy: quota.Unlimited{}})
+	return services{
+		service.NewRecorder(service.RecorderOptions{
+			Store: w.truth, Profiles: profiles, Fences: fences, Runner: idle{}, Meter: r.counts, Tenancy: quota.Unlimited{},
+			Now: now, NewID: newID,
+		}),
+		service.NewContextBuilder(service.ContextBuilderOptions{
+			Store: w.truth, Sources: service.ContextSources{Search: search, Summaries: summaries, Work: work},
+			Profiles: profiles, Fences: fences, Usage: service.NewUsage(r.truth, log), Meter: r.counts, Gate: openGate{},
+			Tenancy: quota.Unlimited{}, Now: now,
+		}),
+		search,
+		service.NewFactEditor(service.FactEditorOptions{Store: w.truth, Facts: r.facts, Vectors: idle{}, Now: now, NewID: newID}),
+		service.NewUsers(w.truth, now),
+	}
 }
 
 func (r *rig) must(err error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -27,15 +28,15 @@ type Runner interface {
 
 // Work shows how far background work has come, waits for it, and retries or skips its jobs. Its methods may be called concurrently.
 type Work struct {
-	store       workStore
+	store       WorkStore
 	runner      Runner
 	maintenance *Maintenance
-	erasures    *Eraser
+	erasures    Erasures
 	now         store.Now
 }
 
-// workStore is what Work reads and writes of the primary store.
-type workStore interface {
+// WorkStore is what Work reads and writes of the primary store.
+type WorkStore interface {
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
 	ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error)
 	Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
@@ -43,8 +44,31 @@ type workStore interface {
 	FinishJob(ctx context.Context, f store.JobFinish) (memory.Job, error)
 }
 
-func newWork(o Options, maintenance *Maintenance, erasures *Eraser) *Work {
-	return &Work{store: o.Store, runner: o.Runner, maintenance: maintenance, erasures: erasures, now: o.Now}
+// Erasures lists erasures as jobs.
+type Erasures interface {
+	// ListErasures must return at most so many erasures that fit a query of jobs, the latest begun first.
+	ListErasures(ctx context.Context, q JobQuery, limit int) ([]ErasureJob, error)
+}
+
+// ErasureJob is an erasure and whom it is about, as far as the caller may know.
+type ErasureJob struct {
+	memory.Erasure
+	UserID    string
+	SessionID string
+}
+
+// WorkOptions are what Work needs.
+type WorkOptions struct {
+	Store       WorkStore
+	Runner      Runner
+	Maintenance *Maintenance
+	Erasures    Erasures
+	Now         func() time.Time
+}
+
+// NewWork makes Work.
+func NewWork(o WorkOptions) *Work {
+	return &Work{store: o.Store, runner: o.Runner, maintenance: o.Maintenance, erasures: o.Erasures, now: o.Now}
 }
 
 // Watermark names a kind of background work.
@@ -85,10 +109,11 @@ func (s *Work) progress(ctx context.Context, ref memory.SessionRef) (Watermarks,
 	if err != nil {
 		return Watermarks{}, nil, fmt.Errorf("read the session's work: %w", err)
 	}
-	return watermarks(work), work.Jobs, nil
+	return WatermarksOf(work), work.Jobs, nil
 }
 
-func watermarks(work store.SessionWork) Watermarks {
+// WatermarksOf returns the watermarks of a session by how far its work has come.
+func WatermarksOf(work store.SessionWork) Watermarks {
 	out := Watermarks{
 		Recorded: work.Session.LastSeq, Indexed: work.Session.LastSeq,
 		Extracted: work.ExtractedThrough(), Summarised: work.SummarisedThrough(),
@@ -99,8 +124,8 @@ func watermarks(work store.SessionWork) Watermarks {
 	return out
 }
 
-// upTo are the watermarks before any message after seq was recorded.
-func (w Watermarks) upTo(seq int64) Watermarks {
+// UpTo returns the watermarks before any message after seq was recorded.
+func (w Watermarks) UpTo(seq int64) Watermarks {
 	return Watermarks{
 		Recorded: min(w.Recorded, seq), Indexed: min(w.Indexed, seq), Extracted: min(w.Extracted, seq), Summarised: min(w.Summarised, seq),
 	}
@@ -121,14 +146,8 @@ type Waited struct {
 	Parked     string // the parked job that the work waits for; "" for none
 }
 
-const (
-	// pollEvery finds what happens in another process, and what the indexer does.
-	pollEvery = 200 * time.Millisecond
-	// replyReserve is left of a call's time for its reply, a quarter of it at most.
-	replyReserve = 250 * time.Millisecond
-	// longestWait is above the longest time that a call may take.
-	longestWait = time.Hour
-)
+// LongestWait is above the longest time that a call may take.
+const LongestWait = time.Hour
 
 // WaitForWatermark returns when the work has come as far as asked, when a parked job is in its way, or when the time is
 // up: that is not an error.
@@ -140,7 +159,7 @@ func (s *Work) WaitForWatermark(ctx context.Context, w Wait) (Waited, error) {
 	if err != nil || out.ended() {
 		return out, err
 	}
-	timeUp, stop := timeUp(ctx, w.Timeout)
+	timeUp, stop := replytime.Timer(ctx, w.Timeout)
 	defer stop()
 	return s.await(ctx, w, timeUp)
 }
@@ -163,7 +182,7 @@ func (s *Work) beginWait(ctx context.Context, w Wait) (Wait, Waited, error) {
 // await looks again after every progress, and now and then without one, until the time is up.
 func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Waited, error) {
 	defer backendlatency.Idle(ctx)()
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(replytime.PollEvery)
 	defer poll.Stop()
 	for {
 		changed := s.runner.Changed(w.Ref) // before the look, so that no progress is missed
@@ -184,21 +203,6 @@ func (s *Work) await(ctx context.Context, w Wait, timeUp <-chan time.Time) (Wait
 			return Waited{}, fmt.Errorf("wait for background work: %w", context.Cause(ctx))
 		}
 	}
-}
-
-// timeUp returns a channel that fires when the timeout has passed, or the call's deadline but for what a reply takes.
-func timeUp(ctx context.Context, timeout time.Duration) (c <-chan time.Time, stop func()) {
-	t := time.NewTimer(waitable(ctx, timeout))
-	return t.C, func() { t.Stop() }
-}
-
-// waitable is the timeout, or what the call's deadline leaves but for what a reply takes.
-func waitable(ctx context.Context, timeout time.Duration) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		timeout = min(timeout, left-min(replyReserve, left/4))
-	}
-	return timeout
 }
 
 func (w Waited) ended() bool { return w.Reached || w.Parked != "" }
@@ -229,9 +233,9 @@ func (w Wait) parked(kind Watermark, jobs []memory.Job) string {
 	return ""
 }
 
-// awaitAll waits until all have come as far as asked, all within one time, and says what did not.
-func (s *Work) awaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []memory.Degradation, err error) {
-	timeUp, stop := timeUp(ctx, timeout)
+// AwaitAll waits until all have come as far as asked, all within one time, and says what did not.
+func (s *Work) AwaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []memory.Degradation, err error) {
+	timeUp, stop := replytime.Timer(ctx, timeout)
 	defer stop()
 	var open []Wait // what has begun: all of it is hurried before any of it is waited for
 	for _, w := range waits {
@@ -303,7 +307,7 @@ func (s *Work) ListJobs(ctx context.Context, q JobQuery) (out JobPage, err error
 		}
 	}
 	if q.Erasures {
-		if out.Erasures, err = s.erasures.list(ctx, q, q.Limit+1); err != nil {
+		if out.Erasures, err = s.erasures.ListErasures(ctx, q, q.Limit+1); err != nil {
 			return JobPage{}, err
 		}
 	}
@@ -344,9 +348,9 @@ func CompareJobs(a, b store.JobCursor) int {
 
 // Job returns a job once it is final or parked, or as it is when the time is up.
 func (s *Work) Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error) {
-	timeUp, stop := timeUp(ctx, wait)
+	timeUp, stop := replytime.Timer(ctx, wait)
 	defer stop()
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(replytime.PollEvery)
 	defer poll.Stop()
 	for {
 		job, err := s.store.Job(ctx, ref)

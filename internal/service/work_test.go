@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 
 // sessionWork answers a session's work as it stands.
 type sessionWork struct {
-	Store
+	WorkStore
 	sync.Mutex
 	work store.SessionWork
 }
@@ -62,7 +63,7 @@ func (a *announcer) announce() {
 func waiting(recorded int64, jobs ...memory.Job) (*Work, *sessionWork, *announcer) {
 	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: jobs}}
 	a := &announcer{changed: make(chan struct{})}
-	return New(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}).Work, s, a
+	return NewWork(WorkOptions{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
 }
 
 func TestWaitForWatermark(t *testing.T) {
@@ -104,7 +105,7 @@ func TestWaitForWatermark(t *testing.T) {
 			start := time.Now()
 			time.AfterFunc(time.Second, func() { s.extract(4) })
 			got, err := svc.WaitForWatermark(t.Context(), Wait{Timeout: time.Minute})
-			if took := time.Since(start); err != nil || !got.Reached || took > time.Second+pollEvery {
+			if took := time.Since(start); err != nil || !got.Reached || took > time.Second+replytime.PollEvery {
 				t.Errorf("%+v after %v, %v", got, took, err)
 			}
 		})
@@ -126,7 +127,7 @@ func TestWaitForWatermark(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			got, err := svc.WaitForWatermark(ctx, Wait{Timeout: time.Hour})
-			if took := time.Since(start); err != nil || got.Reached || took != 2*time.Second-replyReserve {
+			if took := time.Since(start); err != nil || got.Reached || took != 2*time.Second-replytime.Reserve {
 				t.Errorf("%+v after %v, %v", got, took, err)
 			}
 		})
@@ -154,7 +155,7 @@ func TestListJobs(t *testing.T) {
 	t.Parallel()
 	t.Run("lists what is not final when no state is named", func(t *testing.T) {
 		s := &jobStore{}
-		if _, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}}); err != nil {
+		if _, err := NewWork(WorkOptions{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(s.asked.States, memory.JobState.IsFinal) || len(s.asked.States) != 3 {
@@ -163,7 +164,7 @@ func TestListJobs(t *testing.T) {
 	})
 	t.Run("says that more follow", func(t *testing.T) {
 		s := &jobStore{jobs: make([]memory.Job, 3)}
-		page, err := New(Options{Store: s}).Work.ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
+		page, err := NewWork(WorkOptions{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
 		if err != nil || len(page.Jobs) != 2 || page.Next == nil {
 			t.Errorf("%+v, %v", page, err)
 		}
@@ -171,7 +172,7 @@ func TestListJobs(t *testing.T) {
 }
 
 type jobStore struct {
-	Store
+	WorkStore
 	asked store.JobQuery
 	jobs  []memory.Job
 }
@@ -207,7 +208,9 @@ func TestSkipJob(t *testing.T) {
 		"refuses to leave a hole in a summary":         {[]memory.Job{leaf}, memory.ReasonJobNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := New(Options{Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return noon }}).Work.SkipJob(t.Context(), store.JobRef{})
+			got, err := NewWork(WorkOptions{
+				Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return noon },
+			}).SkipJob(t.Context(), store.JobRef{})
 			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.JobSkipped {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -65,11 +66,12 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 			}
 		}
 		keys := 0
-		porter := service.New(service.Options{
+		porter := service.NewPorter(service.PorterOptions{
 			Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "bench",
-			NewKey:    func() string { keys++; return fmt.Sprintf("%032x", keys) },
-			Embedding: func() memory.Embedding { return embedding },
-		}).Porter
+			Tenancy: quota.Unlimited{},
+			NewKey:  func() string { keys++; return fmt.Sprintf("%032x", keys) },
+			Vectors: service.PorterVectors{Embedding: func() memory.Embedding { return embedding }},
+		})
 		ref := memory.UserRef{Tenant: "default", UserID: "ada"}
 		in, err := os.Open(file)
 		if err != nil {
