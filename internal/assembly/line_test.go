@@ -13,7 +13,7 @@ import (
 func TestLinesAreChargedWhatTheyTake(t *testing.T) {
 	for _, name := range tokens.Names() {
 		counter := counterOf(t, name)
-		p := newPricer(&Input{Counter: counter}, func() bool { return false })
+		p := newPricer(&Input{Counter: counter, Render: RenderStructured}, func() bool { return false })
 		count := func(s string) memory.TokenCounts { return tokens.CountMessage(said(memory.RoleUser, s)) }
 		t.Run("a line by "+name+" takes what counting it as a whole says", rapid.MakeCheck(func(t *rapid.T) {
 			text, day := textGen().Draw(t, "text"), timeGen(t)

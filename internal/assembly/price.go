@@ -1,6 +1,8 @@
 package assembly
 
 import (
+	"fmt"
+
 	"github.com/stratamem/strata/internal/assembly/render"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
@@ -30,8 +32,9 @@ func newPricer(in *Input, ended func() bool) *pricer {
 	return p
 }
 
-// formatOf is the format of a context. What is structured is priced as OpenAI takes it.
+// formatOf returns the format of a context. A structured context is priced as OpenAI takes it.
 func formatOf(in *Input) render.Format {
+	//exhaustive:enforce
 	switch in.Render {
 	case RenderText:
 		return render.Text{}
@@ -39,8 +42,10 @@ func formatOf(in *Input) render.Format {
 		return render.Anthropic{Documents: in.Documents}
 	case RenderResponses:
 		return render.Responses{Documents: in.Documents}
+	case RenderStructured, RenderOpenAI:
+		return render.OpenAI{Documents: in.Documents}
 	}
-	return render.OpenAI{Documents: in.Documents}
+	panic(fmt.Sprintf("assembly: no format for the rendering %d", in.Render))
 }
 
 // isMessages reports whether the context is a list of messages, which cost more than their words.
