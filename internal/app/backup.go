@@ -26,7 +26,7 @@ var errNotEmbedded = errors.New("the data is in MongoDB: back it up and restore 
 // Backup writes what the data file holds at one instant into the new file to, beside a server that may have it open, and returns
 // its size in bytes. The ledger of erasures is not in it.
 func Backup(ctx context.Context, cfg config.Config, to string) (int64, error) {
-	if cfg.MongoDBURI.IsSet() {
+	if cfg.Primary() != config.PrimarySQLite {
 		return 0, errNotEmbedded
 	}
 	return sqlitestore.Backup(ctx, cfg.Data, to)
@@ -43,7 +43,7 @@ type Restored struct {
 // Restore makes the data file what a backup holds, without what the ledger says was erased since, and has the configured views
 // made again. No server may have the data file open. Where there is one, it is moved to aside, and refused when that is empty.
 func Restore(ctx context.Context, cfg config.Config, backup, aside string, log *slog.Logger) (Restored, error) {
-	if cfg.MongoDBURI.IsSet() {
+	if cfg.Primary() != config.PrimarySQLite {
 		return Restored{}, errNotEmbedded
 	}
 	var done Restored

@@ -20,7 +20,7 @@ func Copy(
 	log *slog.Logger,
 	progress func(storecopy.Progress),
 ) (storecopy.Progress, error) {
-	if !cfg.MongoDBURI.IsSet() {
+	if cfg.Primary() != config.PrimaryMongoDB {
 		return storecopy.Progress{}, errors.New("no MongoDB to copy to: set mongodb-uri")
 	}
 	from, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: path, Log: log})

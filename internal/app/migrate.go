@@ -58,8 +58,12 @@ func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) (done []M
 }
 
 func primaryOf(cfg config.Config) Migrated {
-	if !cfg.MongoDBURI.IsSet() {
+	//exhaustive:enforce
+	switch cfg.Primary() {
+	case config.PrimarySQLite:
 		return Migrated{"SQLite", cfg.Data}
+	case config.PrimaryMongoDB:
+		return Migrated{"MongoDB", "database " + cfg.MongoDBDatabase}
 	}
-	return Migrated{"MongoDB", "database " + cfg.MongoDBDatabase}
+	panic(fmt.Sprintf("app: no name for the primary store %d", cfg.Primary()))
 }

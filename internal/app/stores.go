@@ -66,14 +66,26 @@ func (s *stores) wrap(o Options) {
 }
 
 func (s *stores) openPrimary(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	if !cfg.MongoDBURI.IsSet() {
-		file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
-		if err != nil {
-			return fmt.Errorf("open the data file: %w", err)
-		}
-		s.primary, s.file, s.ledger = file, file, ledger.New(ledger.OpenFile(ledgerPath(cfg)))
-		return nil
+	//exhaustive:enforce
+	switch cfg.Primary() {
+	case config.PrimarySQLite:
+		return s.openFile(ctx, cfg, log)
+	case config.PrimaryMongoDB:
+		return s.openServer(ctx, cfg, log)
 	}
+	panic(fmt.Sprintf("app: nothing opens the primary store %d", cfg.Primary()))
+}
+
+func (s *stores) openFile(ctx context.Context, cfg config.Config, log *slog.Logger) error {
+	file, err := sqlitestore.Open(ctx, sqlitestore.Options{Path: cfg.Data, Log: log})
+	if err != nil {
+		return fmt.Errorf("open the data file: %w", err)
+	}
+	s.primary, s.file, s.ledger = file, file, ledger.New(ledger.OpenFile(ledgerPath(cfg)))
+	return nil
+}
+
+func (s *stores) openServer(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	db, err := openMongo(ctx, cfg, log)
 	if err != nil {
 		return err

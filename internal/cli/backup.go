@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/stratamem/strata/internal/app"
+	"github.com/stratamem/strata/internal/config"
 )
 
 // backupCmd copies the data file while it is served.
@@ -60,7 +61,7 @@ func (c *restoreCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(cfg.Data); err == nil && !c.Replace && !cfg.MongoDBURI.IsSet() {
+	if _, err := os.Lstat(cfg.Data); err == nil && !c.Replace && cfg.Primary() == config.PrimarySQLite {
 		return fmt.Errorf("restore %s: %s exists already: give --replace, which moves it away and keeps it, or name another file with --data",
 			c.From, absolute(cfg.Data))
 	}

@@ -51,7 +51,7 @@ func (c *doctorCmd) Run(r *run) error {
 	cfg, err := c.load(r)
 	all := []finding{named("configuration", checkConfig(cfg, err))}
 	all = append(all, r.checkServer(cfg)...)
-	if isLocal(r.options.Server) && !cfg.MongoDBURI.IsSet() {
+	if isLocal(r.options.Server) && cfg.Primary() == config.PrimarySQLite {
 		all = append(all, named("data directory", checkDirectory(cfg)), named("disk space", checkDisk(cfg)))
 	}
 	return r.report(all)

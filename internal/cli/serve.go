@@ -189,9 +189,11 @@ func printBanner(env Env, cfg config.Loaded, a *app.App) {
 	}
 	fmt.Fprintf(w, "%s %s\n", p.bold("strata"), env.version())
 	line("address", a.Addr(), cfg.Origin("listen"))
-	if !cfg.MongoDBURI.IsSet() {
+	//exhaustive:enforce
+	switch cfg.Primary() {
+	case config.PrimarySQLite:
 		line("data", absolute(cfg.Data), cfg.Origin("data"))
-	} else {
+	case config.PrimaryMongoDB:
 		line("data", "MongoDB, database "+cfg.MongoDBDatabase, cfg.Origin("mongodb-uri"))
 	}
 	if cfg.File != "" {
