@@ -117,13 +117,13 @@ generate: ## the Go code of proto/, into api/, the page of settings, the assembl
 	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
 	go generate ./internal/recall/dot
-	go run ./tools/licenses >internal/licenses/new && mv internal/licenses/new internal/licenses/THIRD_PARTY_NOTICES
+	go run ./tools/licenses >internal/cli/notices.new && mv internal/cli/notices.new internal/cli/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
 	@if git grep -nE '^(<<<<<<<|>>>>>>>) '; then echo "a merge left its marks"; exit 1; fi
-	@out="$$(gofmt -l bench client cmd deploy docs internal migrations tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
-	@go run ./tools/licenses | diff -q - internal/licenses/THIRD_PARTY_NOTICES >/dev/null || \
-		{ echo "internal/licenses is not what is linked into the program: run make generate and commit it"; exit 1; }
+	@out="$$(gofmt -l bench client cmd deploy docs internal migrations tools/fit tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
+	@go run ./tools/licenses | diff -q - internal/cli/THIRD_PARTY_NOTICES >/dev/null || \
+		{ echo "internal/cli/THIRD_PARTY_NOTICES is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi

@@ -70,7 +70,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *App, err error) 
 			err = errors.Join(err, opened.close())
 		}
 	}()
-	opened.add(rehearse(ctx, o.Log)) // beside the opening of the stores
+	opened.add(beginWarmUp(ctx, o.Log)) // beside the opening of the stores
 	stores, err := openStores(ctx, cfg, o)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/rehearsal"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
@@ -48,11 +47,11 @@ func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (i
 	})}, nil
 }
 
-// rehearse begins to build what the first Record and its facts need, and returns what waits until that is done.
-func rehearse(ctx context.Context, log *slog.Logger) (wait func() error) {
+// beginWarmUp runs warmUp beside what follows, and returns a function that waits until it is done.
+func beginWarmUp(ctx context.Context, log *slog.Logger) (wait func() error) {
 	done := make(chan struct{})
 	run := func() error {
-		rehearsal.Run()
+		warmUp()
 		return nil
 	}
 	safegroup.Go(run, func(err error) {

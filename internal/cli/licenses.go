@@ -1,10 +1,15 @@
 package cli
 
 import (
+	_ "embed" // of the notices
 	"io"
-
-	"github.com/stratamem/strata/internal/licenses"
 )
+
+// notices are what NOTICE says of the data inside the program, and the licences and notices of everything that is linked into it.
+// tools/licenses writes them: make generate.
+//
+//go:embed THIRD_PARTY_NOTICES
+var notices string
 
 // licensesCmd prints what is to be shipped with the program.
 type licensesCmd struct{}
@@ -12,8 +17,8 @@ type licensesCmd struct{}
 // Run prints the licences and notices.
 func (c *licensesCmd) Run(r *run) error {
 	if r.Output == "json" {
-		return r.showValue(map[string]string{"notices": licenses.Text})
+		return r.showValue(map[string]string{"notices": notices})
 	}
-	_, err := io.WriteString(r.env.Stdout, licenses.Text)
+	_, err := io.WriteString(r.env.Stdout, notices)
 	return err
 }

@@ -3,7 +3,7 @@
 // feature that a statement has (logistic regression); the weights are data, and program fit makes them from lines that
 // people wrote in English, Spanish, Korean, Japanese and Chinese:
 //
-//	go run ./internal/factclassifier/fit
+//	go run ./tools/fit
 package factclassifier
 
 import (

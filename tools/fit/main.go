@@ -1,9 +1,9 @@
 // Program fit makes the weights of package factclassifier. It is run from the root of the repository:
 //
-//	go run ./internal/factclassifier/fit            writes internal/factclassifier/weights.bin
-//	go run ./internal/factclassifier/fit -report    lists what the weights in use miss and refuse, by set and language
+//	go run ./tools/fit            writes internal/factclassifier/weights.bin
+//	go run ./tools/fit -report    lists what the weights in use miss and refuse, by set and language
 //
-// It learns from fit/lines alone: statements that would have their reader do something (hostile, orders), lasting statements
+// It learns from tools/fit/lines alone: statements that would have their reader do something (hostile, orders), lasting statements
 // (honest, lasting, told, fact, wanted, ordinary), what holds for the moment (passing, moments), and clauses as people say them in a chat,
 // which are worth keeping (keep) or not (leave). What is not worth keeping counts as passing too. Orders, ordinary and moments are
 // patterns, each of which stands for many lines: "{Likes|Loves} tea". The sets of other authors, in package promptinjection's,
@@ -115,7 +115,7 @@ type source struct {
 // sources are the lines of a kind in a language, without what is much like a statement written apart.
 func sources(language string, kind int, left *apart) ([]source, error) {
 	k := kinds[kind]
-	written, err := read(fmt.Sprintf("internal/factclassifier/fit/lines/%s_%s.txt", language, k.name))
+	written, err := read(fmt.Sprintf("tools/fit/lines/%s_%s.txt", language, k.name))
 	if err != nil {
 		return nil, err
 	}
