@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 )
 
 // Retry is how often and how soon a call is made again: full jitter below a bound that doubles up to a most
@@ -46,7 +46,7 @@ func (r Retry) after(e *Error, attempt int, repeatable bool) (wait time.Duration
 	if attempt >= r.Attempts || !passes(e, repeatable) {
 		return 0, false
 	}
-	wait = time.Duration(r.Draw() * float64(backoff.Exponential{First: r.First, Last: r.Most}.After(attempt)))
+	wait = time.Duration(r.Draw() * float64(retry.Exponential{First: r.First, Last: r.Most}.After(attempt)))
 	if e.RetryAfter != nil {
 		wait += *e.RetryAfter
 	}
@@ -130,7 +130,7 @@ func (a attempts) unary(
 		if deadline, _ := ctx.Deadline(); !again || time.Until(deadline) <= wait {
 			return failed
 		}
-		if !backoff.Pause(ctx, wait) {
+		if !retry.Pause(ctx, wait) {
 			return failed
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
@@ -310,7 +310,7 @@ func (s *Sweeper) after(e memory.Erasure, all tally, failed error) memory.Erasur
 	if failed != nil {
 		e.Attempts++
 		e.Reason = reasonOf(failed)
-		e.NotBefore = now.Add(backoff.Exponential{First: firstPause, Last: lastPause}.After(e.Attempts))
+		e.NotBefore = now.Add(retry.Exponential{First: firstPause, Last: lastPause}.After(e.Attempts))
 		return e
 	}
 	e.Attempts, e.Reason = 0, ""
@@ -410,7 +410,7 @@ func (s *Sweeper) sweepPrimary(ctx context.Context, e memory.Erasure, all tally)
 		if _, err := s.hold(ctx); err != nil {
 			return err
 		}
-		backoff.Pause(ctx, min(s.o.Now().Sub(began), 100*time.Millisecond))
+		retry.Pause(ctx, min(s.o.Now().Sub(began), 100*time.Millisecond))
 	}
 	return ctx.Err()
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
 )
@@ -50,7 +50,7 @@ const (
 func NewTenants(o TenantsOptions) *Tenants {
 	t := &Tenants{o: o}
 	t.loop = workloop.NewLoop(workloop.LoopOptions{
-		Work: t.work, Backoff: backoff.Exponential{First: time.Second, Last: time.Minute},
+		Work: t.work, Backoff: retry.Exponential{First: time.Second, Last: time.Minute},
 		Failed: func(ctx context.Context, f workloop.Failure) {
 			o.Log.WarnContext(ctx, "a tenant could not be erased and is tried again", "again_in", f.Again, "error", f.Err)
 		},

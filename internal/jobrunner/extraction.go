@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/text"
 )
@@ -221,7 +221,7 @@ func (x extraction) writeFacts(
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
-			backoff.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+			retry.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
 		}
 		state, base, stateErr := x.journal.o.Facts.State(ctx, user)
 		if stateErr != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/extract"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/summary"
 )
@@ -156,7 +156,7 @@ func isOutage(err error) bool {
 // retryWait is how long to wait after so many failures: full jitter below a bound that doubles
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), and no less than the endpoint asked for.
 func retryWait(attempts int, asked time.Duration, jitter float64) time.Duration {
-	bound := backoff.Exponential{First: firstBackoff, Last: lastBackoff}.After(attempts)
+	bound := retry.Exponential{First: firstBackoff, Last: lastBackoff}.After(attempts)
 	return min(max(asked, time.Duration(jitter*float64(bound))), store.LongestWait)
 }
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stratamem/strata/internal/breaker"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 )
 
 // BreakerOptions are those of package breaker; IsOutage and RetryAfter are set by NewBreaker.
-type BreakerOptions = breaker.Options
+type BreakerOptions = retry.BreakerOptions
 
 // WithBreaker spares an endpoint that fails, and those who wait for it: see Breaker.
 func WithBreaker(next Chat, o BreakerOptions) Chat {
@@ -33,23 +33,23 @@ func (g guarded) Complete(ctx context.Context, p Prompt) (Answer, error) {
 	return answer, err
 }
 
-// Breaker is a breaker.Breaker for models: failures of the classes transient and rate_limited open it, an endpoint is
+// Breaker is a retry.Breaker for models: failures of the classes transient and rate_limited open it, an endpoint is
 // left alone for as long as it asks to be, and an open circuit refuses with ClassOpen.
-type Breaker struct{ circuit *breaker.Breaker }
+type Breaker struct{ circuit *retry.Breaker }
 
 // NewBreaker makes a closed one.
 func NewBreaker(o BreakerOptions) *Breaker {
 	o.IsOutage, o.RetryAfter = isOutage, retryAfter
-	return &Breaker{breaker.New(o)}
+	return &Breaker{retry.NewBreaker(o)}
 }
 
 // Do calls fn unless the circuit is open, and learns from what it returns. The *Error of a failed probe says that it was one.
 func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 	err := b.circuit.Do(ctx, fn)
-	if probe, ok := errors.AsType[*breaker.ProbeError](err); ok {
+	if probe, ok := errors.AsType[*retry.ProbeError](err); ok {
 		return probed(probe)
 	}
-	open, ok := errors.AsType[*breaker.OpenError](err)
+	open, ok := errors.AsType[*retry.OpenError](err)
 	if !ok {
 		return err
 	}
@@ -61,7 +61,7 @@ func (b *Breaker) Do(ctx context.Context, fn func() error) error {
 }
 
 // probed is the error of a failed probe: a copy, since the first one may be known to others.
-func probed(probe *breaker.ProbeError) error {
+func probed(probe *retry.ProbeError) error {
 	failed := &Error{Class: ClassTransient, Usage: memory.ModelUsage{Calls: 1}, Err: probe.Err}
 	if e, ok := errors.AsType[*Error](probe.Err); ok {
 		*failed = *e

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stratamem/strata/internal/breaker"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -37,7 +37,7 @@ type reranking struct {
 	reranker   Reranker
 	candidates int
 	deadline   time.Duration
-	circuit    *breaker.Breaker
+	circuit    *retry.Breaker
 }
 
 // newReranking is nil where no reranker is configured.
@@ -47,7 +47,7 @@ func newReranking(o Options) *reranking {
 	}
 	return &reranking{
 		reranker: o.Reranker, candidates: o.RerankCandidates, deadline: o.RerankDeadline,
-		circuit: breaker.New(breaker.Options{Delay: rerankDelay, MaxDelay: rerankMaxDelay, Now: o.Now}),
+		circuit: retry.NewBreaker(retry.BreakerOptions{Delay: rerankDelay, MaxDelay: rerankMaxDelay, Now: o.Now}),
 	}
 }
 
@@ -143,7 +143,7 @@ func (a *reranking) ask(ctx context.Context, query string, documents []string) (
 		return scores, nil
 	}
 	reason := err.Error()
-	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
+	if open, ok := errors.AsType[*retry.OpenError](err); ok {
 		reason = fmt.Sprintf("the reranker failed %d times in a row and is not asked", open.Failures)
 	}
 	return nil, []memory.Degradation{{Tier: memory.TierRerank, Reason: reason}}

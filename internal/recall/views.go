@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/breaker"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -41,14 +41,14 @@ const (
 type retriever struct {
 	view     memory.View
 	deadline time.Duration
-	circuit  *breaker.Breaker
+	circuit  *retry.Breaker
 	meter    Meter
 }
 
 func newRetriever(view memory.View, o Options) retriever {
 	return retriever{
 		view: view, deadline: o.ViewDeadline, meter: o.Meter,
-		circuit: breaker.New(breaker.Options{Delay: viewDelay, MaxDelay: viewMaxDelay, Now: o.Now}),
+		circuit: retry.NewBreaker(retry.BreakerOptions{Delay: viewDelay, MaxDelay: viewMaxDelay, Now: o.Now}),
 	}
 }
 
@@ -66,7 +66,7 @@ func (a *retriever) ask(ctx context.Context, search func(context.Context) error)
 		return nil
 	}
 	reason := "the view failed"
-	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
+	if open, ok := errors.AsType[*retry.OpenError](err); ok {
 		reason = fmt.Sprintf("the view failed %d times in a row and is not asked", open.Failures)
 	} else if late {
 		reason = "the view did not answer in time"

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
 )
@@ -81,7 +81,7 @@ func NewKeeper(o Options) *Keeper {
 	})
 	k.loop = workloop.NewLoop(workloop.LoopOptions{
 		Work:    k.work,
-		Backoff: backoff.Exponential{First: firstPause, Last: lastPause},
+		Backoff: retry.Exponential{First: firstPause, Last: lastPause},
 		Failed: func(ctx context.Context, f workloop.Failure) {
 			if f.InRow == 1 {
 				o.Log.WarnContext(ctx, "what is due cannot be erased: it is tried again", "error", f.Err)

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
@@ -112,7 +112,7 @@ func NewFeeder(o FeederOptions) *Feeder {
 		Now: o.Now, Log: f.log,
 	})
 	f.loop = workloop.NewLoop(workloop.LoopOptions{
-		Work: f.work, Gather: o.Delay, Backoff: backoff.Exponential{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
+		Work: f.work, Gather: o.Delay, Backoff: retry.Exponential{First: firstFeedPause, Last: lastFeedPause}, Jitter: o.Rand,
 		Failed: f.failed,
 		Recovered: func(ctx context.Context, failures int) {
 			f.log.InfoContext(ctx, "the view is fed again", "failures", failures)

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
@@ -207,7 +207,7 @@ func (v *Verifier) run(ctx context.Context, walks []*walk) {
 
 // try runs a walk, again after a failure from where it stopped.
 func (v *Verifier) try(ctx context.Context, w *walk) error {
-	waits := backoff.Exponential{First: firstVerifyPause, Last: lastVerifyPause}
+	waits := retry.Exponential{First: firstVerifyPause, Last: lastVerifyPause}
 	failures := 0
 	for {
 		before := w.users
@@ -226,6 +226,6 @@ func (v *Verifier) try(ctx context.Context, w *walk) error {
 		if failures == verifyTries {
 			return err
 		}
-		backoff.Pause(ctx, waits.After(failures))
+		retry.Pause(ctx, waits.After(failures))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 )
 
@@ -41,7 +41,7 @@ type LoopOptions struct {
 
 	// Backoff is how long the loop waits after failures of Work in a row, whoever calls Wake. With Jitter, which must return numbers in
 	// [0, 1), the wait is multiplied by 0.5 plus that; nil for none. 1 s and 1 min where Backoff is zero.
-	Backoff backoff.Exponential
+	Backoff retry.Exponential
 	Jitter  func() float64
 
 	// Failed is called with each error of Work and Look, except of those that end with ctx, before the wait; nil for nobody.
@@ -59,7 +59,7 @@ type Failure struct {
 
 // NewLoop makes a Loop.
 func NewLoop(o LoopOptions) *Loop {
-	o.Backoff = backoff.Exponential{First: cmp.Or(o.Backoff.First, time.Second), Last: cmp.Or(o.Backoff.Last, time.Minute)}
+	o.Backoff = retry.Exponential{First: cmp.Or(o.Backoff.First, time.Second), Last: cmp.Or(o.Backoff.Last, time.Minute)}
 	if o.Failed == nil {
 		o.Failed = func(context.Context, Failure) {}
 	}
@@ -74,7 +74,7 @@ func NewLoop(o LoopOptions) *Loop {
 func NewPeriodic(every time.Duration, work func(ctx context.Context) error, failed func(ctx context.Context, f Failure)) *Loop {
 	return NewLoop(LoopOptions{
 		Work:    func(ctx context.Context) (time.Duration, error) { return every, work(ctx) },
-		Backoff: backoff.Exponential{First: every, Last: every},
+		Backoff: retry.Exponential{First: every, Last: every},
 		Failed:  failed,
 	})
 }
@@ -121,7 +121,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // gather waits for what is announced together: the call of Work that follows serves all of it.
 func (l *Loop) gather(ctx context.Context) {
-	backoff.Pause(ctx, l.o.Gather)
+	retry.Pause(ctx, l.o.Gather)
 	select {
 	case <-l.wake:
 	default:
@@ -158,7 +158,7 @@ func (l *Loop) fail(ctx context.Context, err error) {
 		wait = time.Duration(float64(wait) * (0.5 + l.o.Jitter()))
 	}
 	l.o.Failed(ctx, Failure{Err: err, InRow: inRow, Again: wait})
-	backoff.Pause(ctx, wait)
+	retry.Pause(ctx, wait)
 }
 
 func (l *Loop) succeed(ctx context.Context) {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/workloop"
 )
@@ -117,7 +117,7 @@ func TestLoop(t *testing.T) {
 	})
 	inBubble(t, "does not miss what is announced while it works", func(d *diary) workloop.LoopOptions {
 		return workloop.LoopOptions{Work: func(ctx context.Context) (time.Duration, error) {
-			backoff.Pause(ctx, time.Second)
+			retry.Pause(ctx, time.Second)
 			return d.scripted(result{rest: workloop.Forever})(ctx)
 		}}
 	}, func(t *testing.T, d *diary, l *workloop.Loop, _ func()) {
@@ -160,7 +160,7 @@ func TestLoop(t *testing.T) {
 	down := result{err: errors.New("down")}
 	inBubble(t, "waits after each failure in a row twice as long, and says so, until it succeeds", func(d *diary) workloop.LoopOptions {
 		return failing(d, workloop.LoopOptions{
-			Work: d.scripted(down, down, down, result{rest: time.Minute}, down), Backoff: backoff.Exponential{First: time.Second, Last: 3 * time.Second},
+			Work: d.scripted(down, down, down, result{rest: time.Minute}, down), Backoff: retry.Exponential{First: time.Second, Last: 3 * time.Second},
 		})
 	}, func(t *testing.T, d *diary, l *workloop.Loop, _ func()) {
 		pass(2 * time.Second)
@@ -177,7 +177,7 @@ func TestLoop(t *testing.T) {
 			"66: work", "66: failure 1: down; again in 1s", "67: work", "67: failure 2: down; again in 2s")
 	})
 	inBubble(t, "is not woken before the wait for a failure is over, and has not forgotten it then", func(d *diary) workloop.LoopOptions {
-		return workloop.LoopOptions{Work: d.scripted(down, result{rest: workloop.Forever}), Backoff: backoff.Exponential{First: time.Minute, Last: time.Hour}}
+		return workloop.LoopOptions{Work: d.scripted(down, result{rest: workloop.Forever}), Backoff: retry.Exponential{First: time.Minute, Last: time.Hour}}
 	}, func(t *testing.T, d *diary, l *workloop.Loop, _ func()) {
 		pass(time.Second)
 		l.Wake()
@@ -187,7 +187,7 @@ func TestLoop(t *testing.T) {
 	inBubble(t, "varies the wait by its jitter", func(d *diary) workloop.LoopOptions {
 		jitters := []float64{0, 0.75}
 		return workloop.LoopOptions{
-			Work: d.scripted(down, down, result{rest: workloop.Forever}), Backoff: backoff.Exponential{First: 2 * time.Second, Last: time.Minute},
+			Work: d.scripted(down, down, result{rest: workloop.Forever}), Backoff: retry.Exponential{First: 2 * time.Second, Last: time.Minute},
 			Jitter: func() float64 { j := jitters[0]; jitters = jitters[1:]; return j },
 		}
 	}, func(t *testing.T, d *diary, _ *workloop.Loop, _ func()) {
@@ -223,7 +223,7 @@ func TestLoop(t *testing.T) {
 	})
 	for when, o := range map[string]workloop.LoopOptions{
 		"rests":                {Work: func(context.Context) (time.Duration, error) { return time.Hour, nil }},
-		"has more":             {Work: func(ctx context.Context) (time.Duration, error) { backoff.Pause(ctx, time.Minute); return 0, nil }},
+		"has more":             {Work: func(ctx context.Context) (time.Duration, error) { retry.Pause(ctx, time.Minute); return 0, nil }},
 		"waits for a failure":  {Work: func(context.Context) (time.Duration, error) { return 0, errors.New("down") }},
 		"gathers":              {Work: func(context.Context) (time.Duration, error) { return time.Second, nil }, Gather: time.Hour},
 		"rests between looks":  {Look: func(context.Context) error { return nil }, LookEvery: time.Hour},

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 )
 
 // Rests has a worker that computes leave the machine to callers: while somebody waits for an answer it rests between the pieces of
@@ -28,7 +28,7 @@ func (r *Rests) Begin() { r.began = time.Now() }
 // Between marks the end of a piece and, once it has rested, the beginning of the next. It ends early when ctx does.
 func (r *Rests) Between(ctx context.Context) {
 	if r.busy() {
-		backoff.Pause(ctx, time.Since(r.began))
+		retry.Pause(ctx, time.Since(r.began))
 	}
 	r.Begin()
 }

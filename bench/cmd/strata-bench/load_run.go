@@ -17,7 +17,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/testing/conversations"
 )
 
@@ -266,11 +266,11 @@ func (r *mixedRun) read(ctx context.Context, c mixedload.Call, call func(context
 // that must not lose it, after a wait that grows, has jitter, and is not shorter than the service asks for.
 func (r *mixedRun) write(ctx context.Context, c mixedload.Call, call func(context.Context) error) error {
 	until := time.Now().Add(sentAgainFor)
-	bound := backoff.Exponential{First: sentAgainFirst, Last: sentAgainLast}
+	bound := retry.Exponential{First: sentAgainFirst, Last: sentAgainLast}
 	for failures := 1; ; failures++ {
 		err := r.read(ctx, c, call)
 		wait := time.Duration(rand.Float64()*float64(bound.After(failures))) + retryAfter(err) //nolint:gosec // jitter
-		if !isUncertain(err) || time.Now().Add(wait).After(until) || !backoff.Pause(ctx, wait) {
+		if !isUncertain(err) || time.Now().Add(wait).After(until) || !retry.Pause(ctx, wait) {
 			return err
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/testing/backendtest"
@@ -155,7 +155,7 @@ func (l *tiersLoad) fed(ctx context.Context) (took time.Duration, err error) {
 				l.report.Note("   the views: %s", cmp.Or(failureOf(err), fmt.Sprintf("%d feeds wait", pending)))
 				printed = time.Now()
 			}
-			backoff.Pause(ctx, fedLookedAt)
+			retry.Pause(ctx, fedLookedAt)
 		}
 	})
 	return time.Since(begin), err

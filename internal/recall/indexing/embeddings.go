@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/workloop"
@@ -97,7 +97,7 @@ func OpenEmbeddings(ctx context.Context, o EmbeddingsOptions) (*Embeddings, erro
 	e.parking = parking{o.Store, o.Owner, o.Now}
 	e.lease = workloop.NewLease(workloop.LeaseOptions{Store: o.Leases, Name: "embed", Owner: o.Owner, Length: embedLease, Now: o.Now, Log: o.Log})
 	e.loop = workloop.NewLoop(workloop.LoopOptions{
-		Work: e.work, Backoff: backoff.Exponential{First: firstEmbedPause, Last: lastEmbedPause},
+		Work: e.work, Backoff: retry.Exponential{First: firstEmbedPause, Last: lastEmbedPause},
 		Failed: func(ctx context.Context, f workloop.Failure) {
 			e.log.WarnContext(ctx, "embed facts", "error", f.Err, "again_in", f.Again)
 		},

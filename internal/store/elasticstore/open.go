@@ -29,8 +29,8 @@ import (
 	elasticsearch "github.com/elastic/go-elasticsearch/v7"
 	"github.com/elastic/go-elasticsearch/v7/esapi"
 
-	"github.com/stratamem/strata/internal/backoff"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -155,8 +155,8 @@ func newTransport(c *tls.Config) *http.Transport {
 
 // How long to wait before a request is sent again, and before rows are put again.
 var (
-	resend   = backoff.Exponential{First: 10 * time.Millisecond, Last: 320 * time.Millisecond}
-	putAgain = backoff.Exponential{First: 100 * time.Millisecond, Last: 3200 * time.Millisecond}
+	resend   = retry.Exponential{First: 10 * time.Millisecond, Last: 320 * time.Millisecond}
+	putAgain = retry.Exponential{First: 100 * time.Millisecond, Last: 3200 * time.Millisecond}
 )
 
 // jitter is a random part of d, at least half.
@@ -164,7 +164,7 @@ func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
 // pause waits longer at each attempt: .1 to .2 s before the second, up to 3.2 s.
 func pause(ctx context.Context, attempt int) error {
-	if !backoff.Pause(ctx, jitter(putAgain.After(attempt+1))) {
+	if !retry.Pause(ctx, jitter(putAgain.After(attempt+1))) {
 		return ctx.Err()
 	}
 	return nil

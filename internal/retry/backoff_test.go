@@ -1,15 +1,15 @@
-package backoff_test
+package retry_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/backoff"
+	"github.com/stratamem/strata/internal/retry"
 )
 
 func TestTheWaitDoublesUpToTheLast(t *testing.T) {
-	e := backoff.Exponential{First: time.Second, Last: 5 * time.Second}
+	e := retry.Exponential{First: time.Second, Last: 5 * time.Second}
 	var got []time.Duration
 	for _, failures := range []int{1, 2, 3, 4, 1000} {
 		got = append(got, e.After(failures))

@@ -1,5 +1,4 @@
-// Package breaker spares what fails, and those who wait for it.
-package breaker
+package retry
 
 import (
 	"context"
@@ -8,8 +7,8 @@ import (
 	"time"
 )
 
-// Options set when a circuit opens and when it is tried again. A zero value takes the default.
-type Options struct {
+// BreakerOptions say when a circuit opens and when it is tried again. A zero value takes the default.
+type BreakerOptions struct {
 	Failures   int           // in a row that open it; 5 by default
 	Delay      time.Duration // until one call is let through as a probe; doubled by each failed probe; 10 s by default
 	MaxDelay   time.Duration // that doubling comes to; 5 min by default
@@ -21,7 +20,7 @@ type Options struct {
 // longest is the longest that a circuit is open without a probe.
 const longest = 5 * time.Minute
 
-func (o Options) withDefaults() Options {
+func (o BreakerOptions) withDefaults() BreakerOptions {
 	if o.Failures <= 0 {
 		o.Failures = 5
 	}
@@ -73,7 +72,7 @@ func (e *ProbeError) Unwrap() error { return e.Err }
 // the circuit, failure doubles the delay. An error that is no outage shows the other side alive and counts as success; a
 // call that its own caller gave up counts as neither. It is safe for concurrent use.
 type Breaker struct {
-	options Options
+	options BreakerOptions
 	mu      sync.Mutex
 	failed  int           // in a row, while closed
 	delay   time.Duration // 0 while closed
@@ -82,8 +81,8 @@ type Breaker struct {
 	last    error
 }
 
-// New makes a closed one.
-func New(o Options) *Breaker { return &Breaker{options: o.withDefaults()} }
+// NewBreaker makes a closed one.
+func NewBreaker(o BreakerOptions) *Breaker { return &Breaker{options: o.withDefaults()} }
 
 // Do calls fn unless the circuit is open, and learns from what it returns. It returns fn's error as it is, that of a failed
 // probe in a *ProbeError.

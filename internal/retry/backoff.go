@@ -1,5 +1,5 @@
-// Package backoff is how long to wait before something that failed is tried again.
-package backoff
+// Package retry says how long to wait before a failed call is made again, and when to stop making it.
+package retry
 
 import (
 	"context"
