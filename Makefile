@@ -38,7 +38,7 @@ help: ## list the targets
 build: ## the static binary, bin/strata
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=$(VERSION)" -o $(BIN)/strata ./cmd/strata
 
-tools: build ## the measuring tools beside it, and the twin with faults that they must find out
+tools: build ## the measuring tools beside it, and the sabotaged build, whose faults they must find
 	go build -C bench -trimpath -o ../$(BIN)/ ./cmd/strata-bench ./cmd/strata-eval
 	CGO_ENABLED=0 go build -C bench -trimpath -tags=sabotage -o ../$(BIN)/ ./cmd/strata-twin
 
@@ -145,10 +145,10 @@ bench-large: tools ## one user of MESSAGES (500000): BuildContext's time, its me
 bench-record: tools ## Record: open loop beside a bare insert, closed loops of 64 clients
 	$(BIN)/strata-bench record -binary=$(BIN)/strata $(BENCH_ARGS)
 
-bench-crash: tools ## kill -9 under load, CYCLES (30) times, and the twin
+bench-crash: tools ## kill -9 under load, CYCLES (30) times, and the sabotaged build
 	$(BIN)/strata-bench crash -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) $(BENCH_ARGS)
 
-bench-seams: tools ## kill -9 at every point of background work, SEAMS_HITS (3) times each, and the twin
+bench-seams: tools ## kill -9 at every point of background work, SEAMS_HITS (3) times each, and the sabotaged build
 	$(BIN)/strata-bench seams -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -seams-hits=$(SEAMS_HITS) $(BENCH_ARGS)
 
 bench-conflict: tools ## two sessions of a user that contradict each other, REPLAYS (50) times, with restarts

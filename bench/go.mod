@@ -1,4 +1,4 @@
-// What measures the product, and is no part of it: figures, benchmarks of recall, and the twin with faults. A module of its
+// What measures the product, and is no part of it: figures, benchmarks of recall, and the sabotaged build. A module of its
 // own keeps what only it needs out of the product's.
 module github.com/stratamem/strata/bench
 

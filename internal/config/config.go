@@ -88,7 +88,7 @@ type Config struct {
 	ChatAPIKey      secret.Text   `name:"chat-api-key" placeholder:"KEY" help:"The key of the chat endpoint. A flag can be read by other users of the machine: set the variable or the file."`
 	ChatAPIKeyFile  string        `name:"chat-api-key-file" placeholder:"PATH" help:"The file that holds the key of the chat endpoint."`
 	SummaryModel    string        `name:"summary-model" placeholder:"MODEL" help:"The chat model that summarises; empty for the built-in extractive summariser."`
-	ExtractionModel string        `name:"extraction-model" placeholder:"MODEL" help:"The chat model that extracts facts; empty for the built-in rules, which know English and Korean."`
+	ExtractionModel string        `name:"extraction-model" placeholder:"MODEL" help:"The chat model that extracts facts; empty for the built-in rules, which know English, Spanish, German, Korean, Japanese and Chinese."`
 	TenantHosts     Names         `name:"tenant-model-hosts" placeholder:"HOST,…" help:"The hosts at which tenants may have chat models of their own, as name or name:port, divided by commas; they may at that of chat-base-url too. What they say to their models goes there."`
 	TenantKeys      string        `name:"tenant-keys" placeholder:"PATH" help:"The folder whose files hold the keys of tenants' own chat models: each tenant names a file. A file that changes counts at once."`
 	ChatTimeout     time.Duration `name:"chat-timeout" default:"60s" placeholder:"DURATION" help:"The longest one call of a chat model may take, 1s to 10m."`

@@ -1,4 +1,4 @@
-// Package lazyregexp holds regular expressions that are compiled when a text first needs it. A server has several hundred, of five
+// Package lazyregexp holds regular expressions that are compiled when a text first needs it. A server has several hundred, of six
 // languages, and may never need most: compiled ones take ten times the room of their source. Most texts have none of the words
 // without which an expression does not match: these are looked for first, at a small part of the cost (BenchmarkMatchString). It is a
 // drop-in for the part of package regexp that Strata uses, as internal/lazyregexp is within the Go project.

@@ -2,8 +2,8 @@
 //
 // One analyzer serves every store and every query. It normalises to NFKC and lower case and splits at whatever is
 // neither letter, digit nor emoji. Words in Latin letters lose their accents and a stop list, irregular English forms
-// are mapped to their base, and what is left is stemmed with Snowball English; texts that are not English give the
-// Spanish stems beside them (spanish.go). Of Chinese, Japanese and Korean, whose words are not all set apart by
+// are mapped to their base, and what is left is stemmed with Snowball English; Spanish and German texts give the stems of
+// their language beside them (spanish.go). Of Chinese, Japanese and Korean, whose words are not all set apart by
 // spaces, what says nothing is dropped and the rest becomes overlapping bigrams (chinese.go, japanese.go, korean.go).
 // In these four languages everyday words of one meaning share a term beside their own (synonyms.go).
 // The English lists and the order are the recipe that was measured on LoCoMo.

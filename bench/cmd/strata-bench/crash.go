@@ -22,8 +22,8 @@ const (
 	minAckRate    = 100 // acknowledged turns a second before each kill
 )
 
-// crashFigure kills the server under load and counts what its clients were promised and did not get. The twin, which
-// acknowledges before it writes, must be found out: else the figure proves nothing.
+// crashFigure kills the server under load and counts what its clients were promised and did not get. The sabotaged build,
+// which acknowledges before it writes, must be found out: else the figure proves nothing.
 func crashFigure(ctx context.Context, o options) error {
 	t, err := crashLoop(ctx, o, o.binary, o.cycles)
 	if err != nil {
@@ -42,16 +42,16 @@ func crashFigure(ctx context.Context, o options) error {
 	o.report.Zero(fmt.Sprintf("kill -9, %d cycles: out of order, gaps, turns torn apart", o.cycles), t.disordered)
 	o.report.AtLeast("kill -9: acknowledged turns a second, slowest cycle", t.leastRate, minAckRate, "/s")
 	if o.twin == "" {
-		o.report.Note("   no -twin named: the sabotaged twin was not run")
+		o.report.Note("   no -twin named: the sabotaged build was not run")
 		return nil
 	}
 	red, err := crashLoop(ctx, o, o.twin, 3)
 	if err != nil {
-		return fmt.Errorf("twin: %w", err)
+		return fmt.Errorf("sabotaged build: %w", err)
 	}
-	o.report.Note("   the twin that acknowledges before it writes lost %d messages", red.lost)
+	o.report.Note("   the sabotaged build that acknowledges before it writes lost %d messages", red.lost)
 	if red.lost == 0 {
-		return errors.New("the twin lost nothing: the figure cannot tell a server that lies from one that does not")
+		return errors.New("the sabotaged build lost nothing: the figure cannot tell a server that lies from one that does not")
 	}
 	return nil
 }

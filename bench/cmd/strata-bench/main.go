@@ -23,7 +23,7 @@ import (
 // options are what every figure may be given.
 type options struct {
 	binary     string        // the program
-	twin       string        // the program with faults; "" for none
+	twin       string        // the sabotaged build; "" for none
 	dir        string        // for data files; a temporary folder when empty
 	calls      int           // of BuildContext
 	duration   time.Duration // of each loop of Record
@@ -62,7 +62,7 @@ func figures() []figure {
 		{"facts", "BuildContext on W with 10,000 facts and an embedder over HTTP", factsFigure, false},
 		{"langmem", "SearchFacts at 10,000 facts of 1,536 numbers beside LangMem's search tool over sqlite-vec", langmemFigure, true},
 		{"learn", "how soon a fact is there; model calls of a conversation of 100 messages", learnFigure, false},
-		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged twin", crashFigure, false},
+		{"crash", "kill -9 under load, -cycles times; with -twin also the sabotaged build", crashFigure, false},
 		{"seams", "kill -9 at every point of background work, -seams-hits times each; needs -twin", seamsFigure, false},
 		{"conflict", "two sessions of one user say the same and the opposite at once, with restarts", conflictFigure, false},
 		{"tiers", "BuildContext on W with facts over MongoDB, Milvus and Elasticsearch: own time beside theirs", tiersFigure, true},
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o := options{report: &measure.Report{Out: out}}
 	fs := flag.NewFlagSet("strata-bench", flag.ContinueOnError)
 	fs.StringVar(&o.binary, "binary", "bin/strata", "the program to measure")
-	fs.StringVar(&o.twin, "twin", "", "the program with faults, which the figures of crashes must find out")
+	fs.StringVar(&o.twin, "twin", "", "the sabotaged build, whose faults the figures of crashes must find")
 	fs.StringVar(&o.dir, "dir", "", "where data files go; a temporary folder when empty")
 	fs.IntVar(&o.calls, "calls", 1000, "calls of BuildContext")
 	fs.DurationVar(&o.duration, "duration", 20*time.Second, "how long a load, and each loop of Record, runs")

@@ -27,8 +27,8 @@ type seamsRun struct {
 	slow    bool // its seams come seldom: between rounds the index is waited for
 }
 
-// seamsFigure kills the server at every named point of background work. The twin, whose journal forgets the answers of
-// models, must be found out: else the figure proves nothing.
+// seamsFigure kills the server at every named point of background work. The sabotaged build, whose journal forgets the
+// answers of models, must be found out: else the figure proves nothing.
 func seamsFigure(ctx context.Context, o options) error {
 	if o.twin == "" {
 		o.report.Note("   no -twin named: only it can be told where to die")
@@ -69,14 +69,14 @@ func seamsFigure(ctx context.Context, o options) error {
 		total.add(d)
 	}
 	total.judge(o.report)
-	twin := seamsRun{name: "forgetful twin", fault: "forgetful", lives: lives(jobrunner.FailpointAfterAnswer, o.seamsHits), workers: 1}
-	d, err := twin.run(ctx, o)
+	forgetful := seamsRun{name: "forgetful", fault: "forgetful", lives: lives(jobrunner.FailpointAfterAnswer, o.seamsHits), workers: 1}
+	d, err := forgetful.run(ctx, o)
 	if err != nil {
-		return fmt.Errorf("%s: %w", twin.name, err)
+		return fmt.Errorf("%s: %w", forgetful.name, err)
 	}
-	o.report.Note("   the twin whose journal forgets paid %d times again in %d kills", d.paidTwice(), d.kills)
+	o.report.Note("   the sabotaged build whose journal forgets paid %d times again in %d kills", d.paidTwice(), d.kills)
 	if d.paidTwice() == 0 {
-		return errors.New("the twin paid for nothing twice: the figure cannot tell a journal that forgets from one that does not")
+		return errors.New("the sabotaged build paid for nothing twice: the figure cannot tell a journal that forgets from one that does not")
 	}
 	return nil
 }

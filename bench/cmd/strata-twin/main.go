@@ -1,10 +1,10 @@
 //go:build sabotage
 
-// Command twin is the server with a fault, to see whether the crash figures find it out: else they prove nothing. It is
-// never part of the product and built only with the tag sabotage. STRATA_FAULT chooses the fault: hasty, as is the
-// default, acknowledges a turn before it writes it; forgetful loses the answers of models that its journal should keep;
-// none has no fault. STRATA_SEAM=POINT:N ends the process as kill -9 does when it comes to a point of package jobrunner or
-// indexing for the nth time.
+// Command strata-twin is the sabotaged build: the server with a fault, to see whether the crash figures find it out. If they
+// do not, they prove nothing. It is never part of the product and built only with the tag sabotage. STRATA_FAULT chooses the
+// fault: hasty, as is the default, acknowledges a turn before it writes it; forgetful loses the answers of models that its
+// journal should keep; none has no fault. STRATA_SEAM=POINT:N ends the process as kill -9 does when it comes to a point of
+// package jobrunner or indexing for the nth time.
 package main
 
 import (

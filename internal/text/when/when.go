@@ -1,5 +1,5 @@
-// Package when reads the times that words name, in English, Korean, Japanese, Chinese and Spanish, without a model. It is
-// pure: equal words at an equal time have equal results.
+// Package when reads the times that words name, in English, Spanish, German, Korean, Japanese and Chinese, without a
+// model. It is pure: equal words at an equal time have equal results.
 //
 // A language is a list of forms, such as "{count} {unit} {ago}", over lists of words. All languages share one meaning of
 // their fields, so that a language can be added, and read, without knowing calendars.
