@@ -30,7 +30,7 @@ FUZZ := $(shell grep -rhoE --include='*_test.go' --with-filename '^func Fuzz[A-Z
 # the packages of property tests without a store
 PROPERTIES := $(shell grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | grep -vE '^internal/(testing/e2e|jobrunner|store)(/|$$)' | sed 's|^|./|')
 
-.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-langmem bench-learn bench-idle bench-overload bench-load bench-load-tiers bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
+.PHONY: charts proof-crash proof-load proof-properties proof-fuzz proof-servers proof-erasure proof-release help build tools test race other-packages modules sdks real-clients lint lint-openapi lint-mcp generate verify fuzz bench bench-context bench-neighbours bench-large bench-record bench-crash bench-seams bench-conflict bench-outage bench-facts bench-langmem bench-learn bench-idle bench-overload bench-load bench-load-tiers bench-sharding bench-hostile bench-tiers bench-reindex bench-hanging bench-mongokill bench-replicas locomo locomo-tiers chats learnt figures property proof docs demo backends-up backends-down backends-wipe clients clients-python clients-typescript clients-test bench-clients test-integration test-containers docker release release-check vuln clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -95,6 +95,9 @@ clients-test: build clients ## the tests of the clients and their adapters, with
 bench-clients: build clients-typescript ## what the clients add to a call of the raw stubs
 	cd clients/python && STRATA_BINARY=$(abspath $(BIN)/strata) PYTHONPATH=src "$$(./venv.sh)" bench.py
 	cd clients/typescript && STRATA_BINARY=$(abspath $(BIN)/strata) node bench.mjs
+
+modules: ## every module of Go in the repository: go mod tidy changes nothing, and all compiles, with tests and build tags
+	@tools/modules.sh
 
 lint: ## buf lint and golangci-lint
 	cd proto && $(subst tools/,../tools/,$(BUF)) lint
