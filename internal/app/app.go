@@ -170,7 +170,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	}
 	trend := b.newTrend()
 	server, err := b.newServer(serverParts{
-		cases: cases.UseCases, access: access, limits: limits, gates: gates, credentials: credentials, trail: trail, calls: calls,
+		cases: cases, access: access, limits: limits, gates: gates, credentials: credentials, trail: trail, calls: calls,
 		traces: traces.Handler(), secret: secret, trend: trend,
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ const maxWaiting = 200
 
 // serverParts are what a server serves with.
 type serverParts struct {
-	cases       grpcapi.UseCases
+	cases       useCases
 	access      *service.Access
 	limits      limits
 	gates       gates
@@ -72,23 +72,49 @@ type serverParts struct {
 
 func (b base) newServer(p serverParts) (*grpcapi.Server, error) {
 	o := grpcapi.Options{
-		UseCases: p.cases, Reflection: b.cfg.Reflection, RequestTimeout: b.cfg.RequestTimeout,
-		DrainTimeout: b.cfg.DrainTimeout, Log: b.log, Meter: b.recorder, Calls: p.calls, Traces: p.traces,
-		Gate: p.gates.gate, Turns: p.gates.turns, StoreLimit: p.gates.storeLimit,
-		MaxConnections: b.cfg.MaxConnections, ReplyTimeout: b.cfg.ReplyTimeout,
-		Refusals: b.recorder, Limits: p.limits.rates, Access: p.access,
-		HTTP: func(api grpcapi.Entrance) (http.Handler, error) { return b.newHTTP(api, p) },
+		API: b.newAPI(p), RequestTimeout: b.cfg.RequestTimeout, DrainTimeout: b.cfg.DrainTimeout, Log: b.log,
+		Access:    grpcapi.Access{Refusals: b.recorder, Limits: p.limits.rates},
+		Admission: grpcapi.Admission{Gate: p.gates.gate, Turns: p.gates.turns, StoreLimit: p.gates.storeLimit},
+		Port: grpcapi.Port{
+			Reflection: b.cfg.Reflection, MaxConnections: b.cfg.MaxConnections, ReplyTimeout: b.cfg.ReplyTimeout,
+		},
+		Observed: grpcapi.Observed{Meter: b.recorder, Calls: p.calls, Traces: p.traces},
+		HTTP:     func(api grpcapi.Entrance) (http.Handler, error) { return b.newHTTP(api, p) },
 	}
 	if b.cfg.Auth == config.AuthRequired {
-		o.Verifier = p.limits.tenants
+		o.Access.Verifier = p.limits.tenants
 	}
 	if p.credentials.tls != nil {
-		o.TLS = p.credentials.tls.Config()
+		o.Port.TLS = p.credentials.tls.Config()
 	}
 	if p.trail != nil {
-		o.Audit, o.AuditEntries, o.AuditAgents = p.trail, p.trail, b.cfg.Audit == config.AuditAgents
+		o.Audit = grpcapi.Audit{To: p.trail, Agents: b.cfg.Audit == config.AuditAgents}
 	}
 	return grpcapi.New(o)
+}
+
+// newAPI makes the services of the API over the use cases.
+func (b base) newAPI(p serverParts) grpcapi.API {
+	c := p.cases
+	var entries grpcapi.AuditEntries
+	if p.trail != nil {
+		entries = p.trail
+	}
+	return grpcapi.NewAPI(
+		&grpcapi.MemoryService{
+			Recorder: c.Recorder, Contexts: c.Contexts, Search: c.Search, Sessions: c.Sessions, Eraser: c.Eraser, Replacer: c.Replacer,
+		},
+		&grpcapi.HistoryService{Histories: c.Histories},
+		&grpcapi.FactService{Facts: c.Facts, Search: c.Search},
+		&grpcapi.SummaryService{Summaries: c.Summaries, Editor: c.SummaryEditor, Eraser: c.Eraser},
+		&grpcapi.UserService{Users: c.Users, Eraser: c.Eraser, Porter: c.Porter, Patience: b.cfg.ReplyTimeout},
+		&grpcapi.WorkService{Work: c.Work, Facts: c.Facts, Erasures: c.Eraser},
+		&grpcapi.MaintenanceService{Maintenance: c.Maintenance},
+		&grpcapi.DocumentService{Documents: c.Documents},
+		&grpcapi.KeyService{Keys: p.access},
+		&grpcapi.TenantService{Tenants: p.access},
+		&grpcapi.AuditService{Entries: entries},
+	)
 }
 
 // newHTTP makes the handler of callers who do not speak gRPC.

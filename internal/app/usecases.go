@@ -9,7 +9,6 @@ import (
 	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
-	"github.com/stratamem/strata/internal/grpcapi"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
@@ -27,7 +26,22 @@ import (
 
 // useCases are the use cases, and what works beside them in the background.
 type useCases struct {
-	grpcapi.UseCases
+	Recorder      *service.Recorder
+	Contexts      *service.ContextBuilder
+	Search        *recall.Searcher
+	Sessions      *service.Sessions
+	Users         *service.Users
+	Facts         *service.FactEditor
+	Summaries     *service.SummaryReader
+	SummaryEditor *service.SummaryEditor
+	Histories     *service.Histories
+	Work          *service.Work
+	Maintenance   *service.Maintenance
+	Eraser        *service.Eraser
+	Replacer      *service.Replacer
+	Porter        *service.Porter
+	Documents     *service.Documents
+
 	usage    *service.Usage
 	verifier *viewfeed.Verifier
 	sweeper  *erasure.Sweeper

@@ -16,9 +16,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type keyServer struct {
+// KeyService serves API keys.
+type KeyService struct {
 	memoryv1.UnimplementedKeyServiceServer
-	keys keys
+	Keys keys
 }
 
 // keys handles API keys.
@@ -54,7 +55,7 @@ func keyTenant(ctx context.Context, named string) (string, error) {
 	return named, nil
 }
 
-func (s *keyServer) CreateKey(ctx context.Context, req *memoryv1.CreateKeyRequest) (*memoryv1.CreateKeyResponse, error) {
+func (s *KeyService) CreateKey(ctx context.Context, req *memoryv1.CreateKeyRequest) (*memoryv1.CreateKeyResponse, error) {
 	tenant, err := keyTenant(ctx, req.GetTenant())
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (s *keyServer) CreateKey(ctx context.Context, req *memoryv1.CreateKeyReques
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	k, token, err := s.keys.CreateKey(ctx, n)
+	k, token, err := s.Keys.CreateKey(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (c *checker) span(field string, d *durationpb.Duration, least, most time.Du
 	return d.AsDuration()
 }
 
-func (s *keyServer) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest) (*memoryv1.ListKeysResponse, error) {
+func (s *KeyService) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest) (*memoryv1.ListKeysResponse, error) {
 	tenant, err := keyTenant(ctx, req.GetTenant())
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (s *keyServer) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest)
 		return nil, err
 	}
 	q.After = string(last)
-	page, more, err := s.keys.ListKeys(ctx, q)
+	page, more, err := s.Keys.ListKeys(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func keyRef(ctx context.Context, tenant, id string) (store.KeyRef, error) {
 	return ref, c.err()
 }
 
-func (s *keyServer) RotateKey(ctx context.Context, req *memoryv1.RotateKeyRequest) (*memoryv1.RotateKeyResponse, error) {
+func (s *KeyService) RotateKey(ctx context.Context, req *memoryv1.RotateKeyRequest) (*memoryv1.RotateKeyResponse, error) {
 	ref, err := keyRef(ctx, req.GetTenant(), req.GetKeyId())
 	if err != nil {
 		return nil, err
@@ -142,19 +143,19 @@ func (s *keyServer) RotateKey(ctx context.Context, req *memoryv1.RotateKeyReques
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	k, token, err := s.keys.RotateKey(ctx, ref, grace)
+	k, token, err := s.Keys.RotateKey(ctx, ref, grace)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.RotateKeyResponse{Key: keyProto(k), Token: token}, nil
 }
 
-func (s *keyServer) RevokeKey(ctx context.Context, req *memoryv1.RevokeKeyRequest) (*memoryv1.RevokeKeyResponse, error) {
+func (s *KeyService) RevokeKey(ctx context.Context, req *memoryv1.RevokeKeyRequest) (*memoryv1.RevokeKeyResponse, error) {
 	ref, err := keyRef(ctx, req.GetTenant(), req.GetKeyId())
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.keys.RevokeKey(ctx, ref)
+	k, err := s.Keys.RevokeKey(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +171,10 @@ func keyProto(k store.Key) *memoryv1.Key {
 	}
 }
 
-type tenantServer struct {
+// TenantService serves tenants and their limits.
+type TenantService struct {
 	memoryv1.UnimplementedTenantServiceServer
-	tenants tenants
+	Tenants tenants
 }
 
 // tenants handles tenants.
@@ -186,12 +188,12 @@ type tenants interface {
 	EraseTenant(ctx context.Context, id string, wait time.Duration) (store.Tenant, error)
 }
 
-func (s *tenantServer) GetTenant(ctx context.Context, req *memoryv1.GetTenantRequest) (*memoryv1.GetTenantResponse, error) {
+func (s *TenantService) GetTenant(ctx context.Context, req *memoryv1.GetTenantRequest) (*memoryv1.GetTenantResponse, error) {
 	id, err := keyTenant(ctx, req.GetTenant())
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.tenants.Tenant(ctx, id)
+	t, err := s.Tenants.Tenant(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -203,12 +205,12 @@ func (s *tenantServer) GetTenant(ctx context.Context, req *memoryv1.GetTenantReq
 	}, nil
 }
 
-func (s *tenantServer) UpdateTenant(ctx context.Context, req *memoryv1.UpdateTenantRequest) (*memoryv1.UpdateTenantResponse, error) {
+func (s *TenantService) UpdateTenant(ctx context.Context, req *memoryv1.UpdateTenantRequest) (*memoryv1.UpdateTenantResponse, error) {
 	u, err := tenantUpdate(req)
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.tenants.UpdateTenant(ctx, u)
+	t, err := s.Tenants.UpdateTenant(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +290,7 @@ func limitsProto(value func(quota.Limit) (float64, bool)) *memoryv1.TenantLimits
 	return out
 }
 
-func (s *tenantServer) ListTenants(ctx context.Context, req *memoryv1.ListTenantsRequest) (*memoryv1.ListTenantsResponse, error) {
+func (s *TenantService) ListTenants(ctx context.Context, req *memoryv1.ListTenantsRequest) (*memoryv1.ListTenantsResponse, error) {
 	c := &checker{}
 	q := store.TenantQuery{Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.pagePosition(req)
@@ -296,7 +298,7 @@ func (s *tenantServer) ListTenants(ctx context.Context, req *memoryv1.ListTenant
 		return nil, err
 	}
 	q.After = string(last)
-	page, more, err := s.tenants.ListTenants(ctx, q)
+	page, more, err := s.Tenants.ListTenants(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +312,7 @@ func (s *tenantServer) ListTenants(ctx context.Context, req *memoryv1.ListTenant
 	return out, nil
 }
 
-func (s *tenantServer) SuspendTenant(ctx context.Context, req *memoryv1.SuspendTenantRequest) (*memoryv1.SuspendTenantResponse, error) {
+func (s *TenantService) SuspendTenant(ctx context.Context, req *memoryv1.SuspendTenantRequest) (*memoryv1.SuspendTenantResponse, error) {
 	c := &checker{}
 	id := c.id("tenant", req.GetTenant())
 	if id == auth.DefaultTenant {
@@ -319,27 +321,27 @@ func (s *tenantServer) SuspendTenant(ctx context.Context, req *memoryv1.SuspendT
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	t, err := s.tenants.SuspendTenant(ctx, id)
+	t, err := s.Tenants.SuspendTenant(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.SuspendTenantResponse{Tenant: tenantProto(t)}, nil
 }
 
-func (s *tenantServer) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTenantRequest) (*memoryv1.ResumeTenantResponse, error) {
+func (s *TenantService) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTenantRequest) (*memoryv1.ResumeTenantResponse, error) {
 	c := &checker{}
 	id := c.id("tenant", req.GetTenant())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	t, err := s.tenants.ResumeTenant(ctx, id)
+	t, err := s.Tenants.ResumeTenant(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.ResumeTenantResponse{Tenant: tenantProto(t)}, nil
 }
 
-func (s *tenantServer) EraseTenant(ctx context.Context, req *memoryv1.EraseTenantRequest) (*memoryv1.EraseTenantResponse, error) {
+func (s *TenantService) EraseTenant(ctx context.Context, req *memoryv1.EraseTenantRequest) (*memoryv1.EraseTenantResponse, error) {
 	c := &checker{}
 	id, wait := c.id("tenant", req.GetTenant()), c.timeout("wait", req.GetWait(), 0)
 	if id == auth.DefaultTenant {
@@ -349,13 +351,13 @@ func (s *tenantServer) EraseTenant(ctx context.Context, req *memoryv1.EraseTenan
 		return nil, err
 	}
 	if req.GetValidateOnly() {
-		x, err := s.tenants.TenantExtent(ctx, id)
+		x, err := s.Tenants.TenantExtent(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		return &memoryv1.EraseTenantResponse{Extent: &memoryv1.TenantExtent{Users: x.Users, Messages: x.Messages, Keys: x.Keys}}, nil
 	}
-	t, err := s.tenants.EraseTenant(ctx, id, wait)
+	t, err := s.Tenants.EraseTenant(ctx, id, wait)
 	if err != nil {
 		return nil, err
 	}

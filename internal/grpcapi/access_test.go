@@ -9,20 +9,18 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/memory"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/operate/access.md and audit.md")
 
 func TestEveryMethodHasARowInTheTable(t *testing.T) {
 	s := grpc.NewServer()
-	memoryv1.RegisterUserServiceServer(s, &userServer{})
+	memoryv1.RegisterUserServiceServer(s, &UserService{})
 	services := s.GetServiceInfo()
-	if err := checkAccess(accessTable, services); err != nil {
+	if err := NewAPI().check(services); err != nil {
 		t.Fatal(err)
 	}
 	without := func(change func(map[string]rule)) error {
@@ -31,7 +29,7 @@ func TestEveryMethodHasARowInTheTable(t *testing.T) {
 			table[m] = r
 		}
 		change(table)
-		return checkAccess(table, services)
+		return API{Calls: table, NoUsers: noUsers}.check(services)
 	}
 	t.Run("a server with a method that has none does not start", func(t *testing.T) {
 		err := without(func(table map[string]rule) { delete(table, memoryv1.UserService_GetUser_FullMethodName) })
@@ -54,11 +52,6 @@ func TestEveryMethodHasARowInTheTable(t *testing.T) {
 			if without(func(table map[string]rule) { table[method] = rule{wrong, agents, always} }) == nil {
 				t.Errorf("%s may have scope %d", method, wrong)
 			}
-		}
-	})
-	t.Run("a method without a row is refused even so", func(t *testing.T) {
-		if _, err := newGuard(Options{}).admit(t.Context(), "/memory.v1.UserService/New"); memory.ReasonOf(err) != memory.ReasonRoleDenied {
-			t.Error(err)
 		}
 	})
 }
@@ -84,52 +77,6 @@ func TestThePagesHaveTheTables(t *testing.T) {
 			t.Errorf("%s has another table: run go test ./internal/grpcapi -run Tables -update, and read what changed", path)
 		}
 	}
-}
-
-func TestConfine(t *testing.T) {
-	g := newGuard(Options{})
-	by := func(p auth.Principal, req proto.Message) error {
-		return g.confine(auth.With(t.Context(), p), req)
-	}
-	ada := auth.Principal{Tenant: "acme", UserID: "ada", Role: auth.RoleUser}
-	t.Run("who is bound to a user reaches that one, named or not", func(t *testing.T) {
-		for _, id := range []string{"", "ada"} {
-			top := &memoryv1.GetSessionRequest{UserId: id, SessionId: "s"}
-			nested := &memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: id}}
-			if err := by(ada, top); err != nil || top.GetUserId() != "ada" {
-				t.Error(err, top)
-			}
-			if err := by(ada, nested); err != nil || nested.GetSession().GetUserId() != "ada" {
-				t.Error(err, nested)
-			}
-		}
-	})
-	t.Run("no other one is found, in a resource or beside it", func(t *testing.T) {
-		for _, req := range []proto.Message{
-			&memoryv1.GetSessionRequest{UserId: "bob"}, &memoryv1.ListJobsRequest{UserId: "Ada"},
-			&memoryv1.UpdateSessionRequest{Session: &memoryv1.Session{UserId: "bob"}}, &memoryv1.CreateFactRequest{Fact: &memoryv1.Fact{UserId: "ada "}},
-		} {
-			if got := memory.ReasonOf(by(ada, req)); got != memory.ReasonUserNotFound {
-				t.Errorf("%T: %q", req, got)
-			}
-		}
-	})
-	t.Run("operators name nobody", func(t *testing.T) {
-		operator := auth.Principal{Tenant: "acme", Role: auth.RoleOperator}
-		if err := by(operator, &memoryv1.ListJobsRequest{UserId: "ada"}); memory.ReasonOf(err) != memory.ReasonRoleDenied {
-			t.Error(err)
-		}
-		if err := by(operator, &memoryv1.ListJobsRequest{}); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("what operators read names nobody either", func(t *testing.T) {
-		reply := &memoryv1.ListJobsResponse{Jobs: []*memoryv1.Job{{JobId: "j", UserId: "ada", SessionId: "s"}}, NextPageToken: "x"}
-		withoutIDs(reply)
-		if want := (&memoryv1.ListJobsResponse{Jobs: []*memoryv1.Job{{JobId: "j"}}, NextPageToken: "x"}); !proto.Equal(reply, want) {
-			t.Error(reply)
-		}
-	})
 }
 
 // accessMarkdown is the table of who may call what, in Markdown.

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/memory"
@@ -29,8 +28,9 @@ const (
 type admitted struct {
 	gate     *admission.Gate
 	longest  time.Duration
-	requests sync.Map // proto.Message → incoming
-	replies  sync.Map // proto.Message → *outgoing
+	heavy    func(request proto.Message) int64 // see API
+	requests sync.Map                          // proto.Message → incoming
+	replies  sync.Map                          // proto.Message → *outgoing
 }
 
 // outgoing is a reply that is about to be encoded.
@@ -103,7 +103,10 @@ func (a *admitted) outgoing(v any) (*outgoing, bool) {
 func (a *admitted) withHeavy(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	ctx, call := a.gate.Begin(ctx)
 	defer call.End()
-	bytes := heavyBytes(req)
+	bytes := int64(0)
+	if m, ok := req.(proto.Message); ok {
+		bytes = a.heavy(m)
+	}
 	if bytes == 0 {
 		return next(ctx, req)
 	}
@@ -119,14 +122,14 @@ func (a *admitted) withHeavy(ctx context.Context, req any, _ *grpc.UnaryServerIn
 }
 
 // withTurns has calls wait for the turn of their tenant, outside withHeavy: who waits there holds up its own tenant alone.
-func withTurns(turns *admission.Turns) grpc.UnaryServerInterceptor {
+func withTurns(turns *admission.Turns, api API) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		p, ok := auth.From(ctx)
 		if turns == nil || !ok {
 			return next(ctx, req)
 		}
 		kind := admission.Ordinary
-		if info.FullMethod == memoryv1.MemoryService_Record_FullMethodName {
+		if api.Habits[info.FullMethod] == shedLast {
 			kind = admission.ShedLast
 		}
 		ctx, leave, err := turns.Enter(ctx, p.Tenant, kind)
@@ -139,9 +142,9 @@ func withTurns(turns *admission.Turns) grpc.UnaryServerInterceptor {
 }
 
 // withStoreLimit bounds how many calls at once ask the primary store while that does not keep up. longest is what a call may take.
-func withStoreLimit(limit *admission.StoreLimit, longest time.Duration) grpc.UnaryServerInterceptor {
+func withStoreLimit(limit *admission.StoreLimit, longest time.Duration, api API) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if limit == nil || !asksStore(info.FullMethod) {
+		if limit == nil || !api.asksStore(info.FullMethod) {
 			return next(ctx, req)
 		}
 		deadline, ok := ctx.Deadline()
@@ -162,9 +165,9 @@ func withStoreLimit(limit *admission.StoreLimit, longest time.Duration) grpc.Una
 }
 
 // asksStore reports that a call is done by asking the primary store. What waits for background work holds no place meanwhile.
-func asksStore(method string) bool {
-	s := accessTable[method].scope
-	return s != ofNobody && s != open && method != memoryv1.WorkService_WaitForWatermark_FullMethodName
+func (a API) asksStore(method string) bool {
+	s := a.Calls[method].scope
+	return s != ofNobody && s != open && a.Habits[method] != waitsForWork
 }
 
 // storeOutcome is what the error of a call shows of the primary store. A store that refuses by a rule of its own, such as while a user is
@@ -212,46 +215,6 @@ func (a *admitted) reply(ctx context.Context, m proto.Message) (err error) {
 	a.replies.Store(m, &outgoing{by: by, release: release})
 	return nil
 }
-
-// Bytes of a request from which its call is heavy, by what the call does with each of them. Others become heavy by what
-// they find stored.
-const (
-	heavyAnyBytes     = 256 << 10 // counting tokens alone takes 0.1 to 0.2 ms for each KiB
-	heavyHistoryBytes = 32 << 10
-	heavyQueryBytes   = 8 << 10 // a search by so many words reads much of the index
-)
-
-// heldPerByte is about what a call holds for each byte of its request while it works on it.
-const heldPerByte = 16
-
-// heavyBytes is what a call may hold by its request, 0 where it is not heavy by that.
-func heavyBytes(req any) int64 {
-	m, ok := req.(proto.Message)
-	if !ok {
-		return 0
-	}
-	size, from := int64(proto.Size(m)), int64(heavyAnyBytes)
-	switch r := req.(type) {
-	case *memoryv1.CompactRequest, *memoryv1.CountTokensRequest:
-		from = heavyHistoryBytes
-	case *memoryv1.CheckMessagesRequest:
-		from = heavyHistoryBytes
-		if len(r.GetRules()) > 0 { // a rule of the caller's own may take long on few words
-			from = heavyRulesBytes
-		}
-	case *memoryv1.SearchMessagesRequest:
-		from = heavyQueryBytes
-	case *memoryv1.BuildContextRequest:
-		from = heavyHistoryBytes * 2
-	}
-	if size < from {
-		return 0
-	}
-	return size * heldPerByte
-}
-
-// heavyRulesBytes are the bytes of rules and words together from which checking them is heavy.
-const heavyRulesBytes = 4 << 10
 
 // What decoding makes of a request: each message takes structBytes beside its words, and these are held twice, as they
 // came and decoded. Two bytes can be a message, so that their number is limited: what is within the other limits has far

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -18,19 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/auth"
-)
-
-// audited says whose calls of a method have an entry in the audit.
-type audited int
-
-const (
-	undecided audited = iota // such a method keeps the server from starting
-	never                    // it touches nothing that is stored
-	byAdmins                 // reads memory, or does an agent's daily work: by admins, and by all where agents' calls are asked for
-	always
 )
 
 // Auditor keeps entries of calls.
@@ -47,7 +35,7 @@ type Auditor interface {
 type auditor struct {
 	to     Auditor // nil while the audit is off
 	agents bool    // whether what agents do each day has entries too
-	table  map[string]rule
+	api    API
 	log    *slog.Logger
 }
 
@@ -64,9 +52,9 @@ const (
 // keep decides about a call's entry by its row in the table, who called and what came of it. Whoever is refused has an entry whatever he
 // called, also where the error says that another user than his own is not found.
 func (a *auditor) keep(p auth.Principal, d done) keeping {
-	row, outcome := a.table[d.method].audited, status.Code(d.err)
+	row, outcome := a.api.Calls[d.method].audited, status.Code(d.err)
 	isDue := row == always || row == byAdmins && p.Role == auth.RoleAdmin && p.Method != auth.MethodOff
-	named := namedUser(d.req)
+	named := a.api.namedUser(d.req)
 	switch {
 	case outcome == codes.Unauthenticated, outcome == codes.PermissionDenied, isDue && outcome == codes.ResourceExhausted,
 		outcome == codes.NotFound && p.UserID != "" && named != "" && named != p.UserID:
@@ -111,22 +99,22 @@ func (a *auditor) done(found verdict, d done) error {
 	p, _ := auth.From(ctx)
 	switch a.keep(p, d) {
 	case entrySparse:
-		a.to.NoteRefused(ctx, callOf(found, p, d))
+		a.to.NoteRefused(ctx, a.callOf(found, p, d))
 	case entrySoon:
-		a.to.Note(ctx, callOf(found, p, d))
+		a.to.Note(ctx, a.callOf(found, p, d))
 	case entryFirst:
-		if err := a.to.Write(ctx, callOf(found, p, d)); err != nil && d.err == nil {
-			return streamStatus(ctx, a.log, d.method, 0, err)
+		if err := a.to.Write(ctx, a.callOf(found, p, d)); err != nil && d.err == nil {
+			return a.status(ctx, d.method, 0, err)
 		}
 	}
 	return nil
 }
 
 // callOf is what the audit records of a call: nothing that its caller wrote but ids, which are hashed or name things that are there.
-func callOf(found verdict, p auth.Principal, d done) audit.Call {
+func (a *auditor) callOf(found verdict, p auth.Principal, d done) audit.Call {
 	c := audit.Call{
 		Principal: p, Method: strings.TrimPrefix(d.method, "/"+apiPackage+"."), Outcome: code.Code(status.Code(d.err)).String(), //nolint:gosec // below 17
-		Reason: reasonOf(d.err), Items: itemsOf(d.reply), Address: addressOf(found.ctx), UserAgent: userAgentOf(found.ctx),
+		Reason: reasonOf(d.err), Items: a.itemsOf(d.reply), Address: addressOf(found.ctx), UserAgent: userAgentOf(found.ctx),
 	}
 	if refusal, ok := errors.AsType[*auth.Refusal](found.err); ok {
 		c.KeyID, c.Reason = refusal.KeyID, "CREDENTIAL_"+strings.ToUpper(string(refusal.Cause))
@@ -137,7 +125,7 @@ func callOf(found verdict, p auth.Principal, d done) audit.Call {
 	if !ok || c.Outcome == code.Code_UNAUTHENTICATED.String() { // whose request was not read
 		return c
 	}
-	c.UserID, c.SessionID, c.RequestID = namedUser(req), textIn(req, "session_id"), textIn(req, "request_id")
+	c.UserID, c.SessionID, c.RequestID = a.api.namedUser(req), textIn(req, "session_id"), textIn(req, "request_id")
 	c.DryRun = flagIn(req, "validate_only") || flagIn(req, "dry_run")
 	if d.err == nil { // so these are there
 		c.Target, c.Thing = textIn(req, "tenant"), thingOf(req, d.reply)
@@ -195,25 +183,12 @@ func thingOf(req proto.Message, reply any) string {
 }
 
 // itemsOf is how many things a reply lists, or says were changed.
-func itemsOf(reply any) int64 {
+func (a *auditor) itemsOf(reply any) int64 {
 	m, ok := reply.(proto.Message)
 	if !ok {
 		return 0
 	}
-	if imported, ok := reply.(*memoryv1.ImportUserResponse); ok {
-		return imported.GetMessages()
-	}
-	in := m.ProtoReflect()
-	verb := func(v string) bool { return strings.HasPrefix(string(in.Descriptor().Name()), v) }
-	if !slices.ContainsFunc([]string{"List", "Search", "Pop", "RetryJobs"}, verb) {
-		return 0
-	}
-	for i := range in.Descriptor().Fields().Len() {
-		if f := in.Descriptor().Fields().Get(i); f.IsList() && f.Kind() == protoreflect.MessageKind {
-			return int64(in.Get(f).List().Len())
-		}
-	}
-	return 0
+	return a.api.Items(m)
 }
 
 // addressOf is where a call came from, without its port.

@@ -15,9 +15,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type auditServer struct {
+// AuditService serves entries of the audit.
+type AuditService struct {
 	memoryv1.UnimplementedAuditServiceServer
-	entries AuditEntries // nil while the audit is off
+	Entries AuditEntries // nil while the audit is off
 }
 
 // AuditEntries lists entries of the audit.
@@ -27,10 +28,10 @@ type AuditEntries interface {
 
 const maxPrincipal = 300
 
-func (s *auditServer) ListAuditEntries(
+func (s *AuditService) ListAuditEntries(
 	ctx context.Context, req *memoryv1.ListAuditEntriesRequest,
 ) (*memoryv1.ListAuditEntriesResponse, error) {
-	if s.entries == nil {
+	if s.Entries == nil {
 		return nil, &memory.Error{
 			Kind: memory.KindPrecondition, Reason: memory.ReasonAuditOff, Message: "this server keeps no audit: its setting audit is off",
 		}
@@ -39,7 +40,7 @@ func (s *auditServer) ListAuditEntries(
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.entries.List(ctx, q)
+	page, err := s.Entries.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/stratamem/strata/internal/service"
 )
 
-func (s *historyServer) CheckMessages(ctx context.Context, req *memoryv1.CheckMessagesRequest) (*memoryv1.CheckMessagesResponse, error) {
+func (s *HistoryService) CheckMessages(ctx context.Context, req *memoryv1.CheckMessagesRequest) (*memoryv1.CheckMessagesResponse, error) {
 	params, err := checkParams(req)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.histories.CheckMessages(ctx, params)
+	result, err := s.Histories.CheckMessages(ctx, params)
 	if err != nil {
 		return nil, ruleError(err)
 	}

@@ -17,12 +17,12 @@ const (
 	maxCompact = 10_000
 )
 
-func (s *historyServer) Compact(ctx context.Context, req *memoryv1.CompactRequest) (*memoryv1.CompactResponse, error) {
+func (s *HistoryService) Compact(ctx context.Context, req *memoryv1.CompactRequest) (*memoryv1.CompactResponse, error) {
 	params, err := compactParams(req)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.histories.Compact(ctx, params)
+	result, err := s.Histories.Compact(ctx, params)
 	if err != nil {
 		return nil, err
 	}

@@ -23,12 +23,12 @@ import (
 	"github.com/stratamem/strata/internal/template"
 )
 
-func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, error) {
+func (s *MemoryService) BuildContext(ctx context.Context, req *memoryv1.BuildContextRequest) (*memoryv1.BuildContextResponse, error) {
 	params, err := contextParams(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.contexts.BuildContext(ctx, params)
+	result, err := s.Contexts.BuildContext(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *memoryServer) BuildContext(ctx context.Context, req *memoryv1.BuildCont
 
 // addOriginals gives the recent messages of a structured context their originals, the latest first, while the context stays
 // within so many bytes.
-func (s *memoryServer) addOriginals(ctx context.Context, ref memory.SessionRef, out *memoryv1.BuildContextResponse, most int) error {
+func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef, out *memoryv1.BuildContextResponse, most int) error {
 	recent := map[int64]*memoryv1.Message{}
 	for _, section := range out.GetSections() {
 		for _, item := range section.GetItems() {
@@ -64,7 +64,7 @@ func (s *memoryServer) addOriginals(ctx context.Context, ref memory.SessionRef, 
 	first, before := seqs[0], seqs[len(seqs)-1]+1
 	room := most - proto.Size(out)
 	for before > first {
-		page, err := s.sessions.Messages(ctx, service.MessagePage{MessageQuery: store.MessageQuery{
+		page, err := s.Sessions.Messages(ctx, service.MessagePage{MessageQuery: store.MessageQuery{
 			Ref: ref, After: first - 1, Before: before, NewestFirst: true, Limit: maxMessages, MaxBytes: maxReplyBytes, WithOriginal: true,
 		}})
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/service"
 )
 
-func (s *summaryServer) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
+func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
 	c := &checker{}
 	found, err := s.change(ctx, req.GetUserId(), c, service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
@@ -21,7 +21,7 @@ func (s *summaryServer) RebuildSummary(ctx context.Context, req *memoryv1.Rebuil
 	return &memoryv1.RebuildSummaryResponse{Summary: found}, nil
 }
 
-func (s *summaryServer) UpdateSummary(ctx context.Context, req *memoryv1.UpdateSummaryRequest) (*memoryv1.UpdateSummaryResponse, error) {
+func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.UpdateSummaryRequest) (*memoryv1.UpdateSummaryResponse, error) {
 	c, in := &checker{}, req.GetSummary()
 	found, err := s.change(ctx, in.GetUserId(), c, service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "summary.", in), Cause: memory.SummaryCorrected, Text: c.correction("summary.text", in.GetText()),
@@ -34,7 +34,7 @@ func (s *summaryServer) UpdateSummary(ctx context.Context, req *memoryv1.UpdateS
 	return &memoryv1.UpdateSummaryResponse{Summary: found}, nil
 }
 
-func (s *summaryServer) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
+func (s *SummaryService) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
 	c := &checker{}
 	change := service.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
@@ -55,11 +55,11 @@ func (s *summaryServer) RestoreSummary(ctx context.Context, req *memoryv1.Restor
 }
 
 // change makes a change that was checked.
-func (s *summaryServer) change(ctx context.Context, userID string, c *checker, change service.SummaryChange) (*memoryv1.Summary, error) {
+func (s *SummaryService) change(ctx context.Context, userID string, c *checker, change service.SummaryChange) (*memoryv1.Summary, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.editor.ChangeSummary(ctx, change)
+	found, err := s.Editor.ChangeSummary(ctx, change)
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *checker) correction(field, s string) string {
 	return strings.TrimSpace(s)
 }
 
-func (s *summaryServer) ListSummaryRevisions(
+func (s *SummaryService) ListSummaryRevisions(
 	ctx context.Context, req *memoryv1.ListSummaryRevisionsRequest,
 ) (*memoryv1.ListSummaryRevisionsResponse, error) {
 	c := &checker{}
@@ -90,7 +90,7 @@ func (s *summaryServer) ListSummaryRevisions(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	all, err := s.summaries.SummaryRevisions(ctx, ref)
+	all, err := s.Summaries.SummaryRevisions(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

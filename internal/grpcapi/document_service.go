@@ -18,9 +18,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type documentServer struct {
+// DocumentService serves documents by namespace.
+type DocumentService struct {
 	memoryv1.UnimplementedDocumentServiceServer
-	documents documentKeeper
+	Documents documentKeeper
 }
 
 // documentKeeper keeps and finds documents.
@@ -33,7 +34,7 @@ type documentKeeper interface {
 	Namespaces(ctx context.Context, user memory.UserRef, p documentquery.Pattern) ([][]string, error)
 }
 
-func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
+func (s *DocumentService) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
 	c, in := documentChecker{&checker{}}, req.GetDocument()
 	put := service.DocumentPut{
 		User:     memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("document.user_id", in.GetUserId())},
@@ -42,7 +43,7 @@ func (s *documentServer) PutDocument(ctx context.Context, req *memoryv1.PutDocum
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	d, err := s.documents.Put(ctx, put)
+	d, err := s.Documents.Put(ctx, put)
 	if err != nil {
 		return nil, err
 	}
@@ -196,20 +197,20 @@ func documentProto(userID string, d memory.Document, form valueForm) *memoryv1.D
 	return out
 }
 
-func (s *documentServer) GetDocument(ctx context.Context, req *memoryv1.GetDocumentRequest) (*memoryv1.GetDocumentResponse, error) {
+func (s *DocumentService) GetDocument(ctx context.Context, req *memoryv1.GetDocumentRequest) (*memoryv1.GetDocumentResponse, error) {
 	c := documentChecker{&checker{}}
 	user, place := c.user(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	d, err := s.documents.Get(ctx, user, place, readingOf(req.GetKeepTtl()))
+	d, err := s.Documents.Get(ctx, user, place, readingOf(req.GetKeepTtl()))
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.GetDocumentResponse{Document: documentProto(req.GetUserId(), d, formOf(req.GetAsJson()))}, nil
 }
 
-func (s *documentServer) DeleteDocument(
+func (s *DocumentService) DeleteDocument(
 	ctx context.Context, req *memoryv1.DeleteDocumentRequest,
 ) (*memoryv1.DeleteDocumentResponse, error) {
 	c := documentChecker{&checker{}}
@@ -217,13 +218,13 @@ func (s *documentServer) DeleteDocument(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := s.documents.Delete(ctx, user, place); err != nil {
+	if err := s.Documents.Delete(ctx, user, place); err != nil {
 		return nil, err
 	}
 	return &memoryv1.DeleteDocumentResponse{}, nil
 }
 
-func (s *documentServer) ListDocuments(ctx context.Context, req *memoryv1.ListDocumentsRequest) (*memoryv1.ListDocumentsResponse, error) {
+func (s *DocumentService) ListDocuments(ctx context.Context, req *memoryv1.ListDocumentsRequest) (*memoryv1.ListDocumentsResponse, error) {
 	c := documentChecker{&checker{}}
 	q := store.DocumentList{
 		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.page(req.GetPageSize(), 50, 500),
@@ -236,7 +237,7 @@ func (s *documentServer) ListDocuments(ctx context.Context, req *memoryv1.ListDo
 		after := store.PlaceOf(string(last))
 		q.After = &after
 	}
-	page, more, err := s.documents.List(ctx, q)
+	page, more, err := s.Documents.List(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +260,7 @@ func documentPage(req *memoryv1.ListDocumentsRequest, page []memory.Document, mo
 // maxDocumentOffset is how many hits can be passed over.
 const maxDocumentOffset = 10_000
 
-func (s *documentServer) SearchDocuments(
+func (s *DocumentService) SearchDocuments(
 	ctx context.Context,
 	req *memoryv1.SearchDocumentsRequest,
 ) (*memoryv1.SearchDocumentsResponse, error) {
@@ -274,7 +275,7 @@ func (s *documentServer) SearchDocuments(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.documents.Search(ctx, search, readingOf(req.GetKeepTtl()))
+	found, err := s.Documents.Search(ctx, search, readingOf(req.GetKeepTtl()))
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +302,7 @@ func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documentqu
 	return filter
 }
 
-func (s *documentServer) ListNamespaces(
+func (s *DocumentService) ListNamespaces(
 	ctx context.Context, req *memoryv1.ListNamespacesRequest,
 ) (*memoryv1.ListNamespacesResponse, error) {
 	c := documentChecker{&checker{}}
@@ -314,7 +315,7 @@ func (s *documentServer) ListNamespaces(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.documents.Namespaces(ctx, user, pattern)
+	all, err := s.Documents.Namespaces(ctx, user, pattern)
 	if err != nil {
 		return nil, err
 	}

@@ -24,41 +24,41 @@ type messageEraser interface {
 	Pop(ctx context.Context, c service.Erase, q service.PopQuery) (service.Popped, error)
 }
 
-func (s *userServer) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
+func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
 	c := &checker{}
 	erase := service.Erase{
 		Kind: memory.EraseUser, User: c.user(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}
-	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.EraseUserResponse{Job: job, Extent: extent}, nil
 }
 
-func (s *memoryServer) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
+func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
 	erase := service.Erase{
 		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}
-	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.DeleteSessionResponse{Job: job, Extent: extent}, nil
 }
 
-func (s *memoryServer) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
+func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
 	erase := service.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Messages: messageChoice(c, req),
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
 	}
-	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,14 @@ func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) service.Mess
 	return choice
 }
 
-func (s *summaryServer) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
+func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
 	c := &checker{}
 	ref := c.summaryRef(ctx, "", req)
 	erase := service.Erase{
 		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
 	}
-	job, extent, err := eraseOrTry(ctx, s.eraser, c, erase, req)
+	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, 
 // defaultPop is how many messages PopMessages takes where the request does not say.
 const defaultPop = 1
 
-func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {
+func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
 	if n := req.GetCount(); n < 0 || n > maxMessages {
@@ -149,7 +149,7 @@ func (s *memoryServer) PopMessages(ctx context.Context, req *memoryv1.PopMessage
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	popped, err := s.eraser.Pop(ctx, erase, service.PopQuery{
+	popped, err := s.Eraser.Pop(ctx, erase, service.PopQuery{
 		MaxBytes: maxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
 	})
 	if err != nil {
@@ -191,14 +191,14 @@ func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
 	return out
 }
 
-func (s *memoryServer) ReplaceMessages(
+func (s *MemoryService) ReplaceMessages(
 	ctx context.Context, req *memoryv1.ReplaceMessagesRequest,
 ) (*memoryv1.ReplaceMessagesResponse, error) {
 	params, err := replaceParams(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.replacer.Replace(ctx, params)
+	done, err := s.Replacer.Replace(ctx, params)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func toStatus(err error) (st *status.Status, known bool) {
 		return errorStatus(e), e.Kind != memory.KindInternal
 	}
 	if e, ok := errors.AsType[*lateError](err); ok {
-		return status.New(codes.DeadlineExceeded, e.message()), true
+		return status.New(codes.DeadlineExceeded, lateMessage(e)), true
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -39,6 +39,18 @@ func toStatus(err error) (st *status.Status, known bool) {
 		Message: "internal error; the server's log has the cause",
 	}
 	return errorStatus(internal), false
+}
+
+// repeatRecord ends what a caller reads whose call came too late.
+const repeatRecord = "; a Record may have been stored: repeat it with the same request_id"
+
+// lateMessage is what the caller of a call reads whose deadline passed.
+func lateMessage(e *lateError) string {
+	if e.requestTimeout > 0 {
+		return "the server's request-timeout of " + e.requestTimeout.String() +
+			" passed: ask for less at once, or have request-timeout raised" + repeatRecord
+	}
+	return "the caller's own deadline passed (X-Server-Timeout over REST): allow the call more time" + repeatRecord
 }
 
 func errorStatus(e *memory.Error) *status.Status {

@@ -10,10 +10,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type factServer struct {
+// FactService serves what was learnt.
+type FactService struct {
 	memoryv1.UnimplementedFactServiceServer
-	facts  factEditor
-	search factSearcher
+	Facts  factEditor
+	Search factSearcher
 }
 
 // factEditor reads and changes facts.
@@ -33,7 +34,7 @@ type factSearcher interface {
 	SearchFacts(ctx context.Context, p recall.FactSearch) (recall.FactsFound, error)
 }
 
-func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
+func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
 	c, in := &checker{}, req.GetFact()
 	create := service.FactCreation{
 		User: c.factUser(ctx, in), Fact: c.factFromProto("fact", in), RequestID: c.label("request_id", req.GetRequestId()),
@@ -43,7 +44,7 @@ func (s *factServer) CreateFact(ctx context.Context, req *memoryv1.CreateFactReq
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	fact, err := s.facts.CreateFact(ctx, create)
+	fact, err := s.Facts.CreateFact(ctx, create)
 	if err != nil {
 		return nil, err
 	}
@@ -66,19 +67,19 @@ func factRef(ctx context.Context, req factRequest) (service.FactRef, error) {
 	return ref, c.err()
 }
 
-func (s *factServer) GetFact(ctx context.Context, req *memoryv1.GetFactRequest) (*memoryv1.GetFactResponse, error) {
+func (s *FactService) GetFact(ctx context.Context, req *memoryv1.GetFactRequest) (*memoryv1.GetFactResponse, error) {
 	ref, err := factRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	fact, err := s.facts.Fact(ctx, ref)
+	fact, err := s.Facts.Fact(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.GetFactResponse{Fact: factProto(req.GetUserId(), fact)}, nil
 }
 
-func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequest) (*memoryv1.ListFactsResponse, error) {
+func (s *FactService) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequest) (*memoryv1.ListFactsResponse, error) {
 	c := &checker{}
 	q := store.FactQuery{
 		User: c.user(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: c.categories("categories", req.GetCategories()),
@@ -91,7 +92,7 @@ func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsReque
 	if last != nil {
 		q.After = &store.FactCursor{UpdateTime: last.Time, ID: last.ID}
 	}
-	page, more, err := s.facts.ListFacts(ctx, q)
+	page, more, err := s.Facts.ListFacts(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *factServer) ListFacts(ctx context.Context, req *memoryv1.ListFactsReque
 	return out, nil
 }
 
-func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
+func (s *FactService) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
 	c := &checker{}
 	search := recall.FactSearch{
 		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: c.categories("categories", req.GetCategories()),
@@ -116,7 +117,7 @@ func (s *factServer) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsR
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.search.SearchFacts(ctx, search)
+	found, err := s.Search.SearchFacts(ctx, search)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +142,12 @@ func factScoreProto(h recall.FactHit) *memoryv1.FactScore {
 	return out
 }
 
-func (s *factServer) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactRequest) (*memoryv1.UpdateFactResponse, error) {
+func (s *FactService) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactRequest) (*memoryv1.UpdateFactResponse, error) {
 	update, err := factUpdate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	fact, err := s.facts.UpdateFact(ctx, update)
+	fact, err := s.Facts.UpdateFact(ctx, update)
 	if err != nil {
 		return nil, err
 	}
@@ -180,18 +181,18 @@ func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (service.F
 	}, c.err()
 }
 
-func (s *factServer) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactRequest) (*memoryv1.DeleteFactResponse, error) {
+func (s *FactService) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactRequest) (*memoryv1.DeleteFactResponse, error) {
 	ref, err := factRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.facts.DeleteFact(ctx, ref); err != nil {
+	if err := s.Facts.DeleteFact(ctx, ref); err != nil {
 		return nil, err
 	}
 	return &memoryv1.DeleteFactResponse{}, nil
 }
 
-func (s *factServer) ListFactRevisions(
+func (s *FactService) ListFactRevisions(
 	ctx context.Context,
 	req *memoryv1.ListFactRevisionsRequest,
 ) (*memoryv1.ListFactRevisionsResponse, error) {
@@ -199,7 +200,7 @@ func (s *factServer) ListFactRevisions(
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := s.facts.FactRevisions(ctx, ref)
+	revisions, err := s.Facts.FactRevisions(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 	return out
 }
 
-func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
+func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
 	c := &checker{}
 	restore := service.FactRestore{
 		FactRef:  service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
@@ -232,14 +233,14 @@ func (s *factServer) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactR
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	fact, superseded, err := s.facts.RestoreFact(ctx, restore)
+	fact, superseded, err := s.Facts.RestoreFact(ctx, restore)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.RestoreFactResponse{Fact: factProto(req.GetUserId(), fact), SupersededFactIds: superseded}, nil
 }
 
-func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
+func (s *FactService) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
 	c := &checker{}
 	q := store.QuarantineQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.timePosition(req)
@@ -249,7 +250,7 @@ func (s *factServer) ListQuarantined(ctx context.Context, req *memoryv1.ListQuar
 	if last != nil {
 		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	page, more, err := s.facts.ListQuarantined(ctx, q)
+	page, more, err := s.Facts.ListQuarantined(ctx, q)
 	if err != nil {
 		return nil, err
 	}

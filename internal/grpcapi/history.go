@@ -10,9 +10,10 @@ import (
 	"github.com/stratamem/strata/internal/tokens"
 )
 
-type historyServer struct {
+// HistoryService serves histories that are not stored.
+type HistoryService struct {
 	memoryv1.UnimplementedHistoryServiceServer
-	histories histories
+	Histories histories
 }
 
 // histories works on histories that are not stored.
@@ -22,12 +23,12 @@ type histories interface {
 	CountTokens(ctx context.Context, p service.CountParams) (service.Counts, error)
 }
 
-func (s *historyServer) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
+func (s *HistoryService) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
 	params, err := countParams(req)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := s.histories.CountTokens(ctx, params)
+	counts, err := s.Histories.CountTokens(ctx, params)
 	if err != nil {
 		return nil, err
 	}

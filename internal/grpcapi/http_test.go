@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/stratamem/strata/internal/admission"
 )
 
@@ -20,7 +23,8 @@ func TestAServerThatIsStoppedBeforeItServesEndsWithoutAnError(t *testing.T) {
 			t.Parallel()
 			gate := admission.New(admission.Options{Heavy: 1, Memory: 64 << 20, Wait: time.Second})
 			s, err := New(Options{
-				Log: slog.New(slog.DiscardHandler), Gate: gate, MaxConnections: 1, RequestTimeout: time.Second, ReplyTimeout: time.Second, HTTP: handler,
+				API: API{Register: func(grpc.ServiceRegistrar) {}, Calls: openCalls}, Log: slog.New(slog.DiscardHandler), RequestTimeout: time.Second,
+				Admission: Admission{Gate: gate}, Port: Port{MaxConnections: 1, ReplyTimeout: time.Second}, HTTP: handler,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -35,4 +39,11 @@ func TestAServerThatIsStoppedBeforeItServesEndsWithoutAnError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openCalls are the rows of what every server has.
+var openCalls = map[string]rule{
+	healthv1.Health_Check_FullMethodName: {open, nil, never},
+	healthv1.Health_List_FullMethodName:  {open, nil, never},
+	healthv1.Health_Watch_FullMethodName: {open, nil, never},
 }

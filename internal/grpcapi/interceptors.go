@@ -45,18 +45,6 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return e.err }
 
-// repeatRecord ends what a caller reads whose call came too late.
-const repeatRecord = "; a Record may have been stored: repeat it with the same request_id"
-
-// message is what the caller reads.
-func (e *lateError) message() string {
-	if e.requestTimeout > 0 {
-		return "the server's request-timeout of " + e.requestTimeout.String() +
-			" passed: ask for less at once, or have request-timeout raised" + repeatRecord
-	}
-	return "the caller's own deadline passed (X-Server-Timeout over REST): allow the call more time" + repeatRecord
-}
-
 // errRequestTimeout is the cause of a context that ended by the server's request-timeout.
 var errRequestTimeout = errors.New("the request-timeout passed")
 
@@ -109,7 +97,7 @@ func withMeter(m Meter) grpc.UnaryServerInterceptor {
 
 // withOutcome maps errors, contains panics, logs one line per call and reports the handler's time. Neither the log
 // nor an error holds content: a panic's value may, so only its type is kept.
-func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
+func withOutcome(log *slog.Logger, api API) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		start := time.Now()
 		watched, clock := backendlatency.Watch(ctx)
@@ -125,7 +113,7 @@ func withOutcome(log *slog.Logger) grpc.UnaryServerInterceptor {
 			log.DebugContext(ctx, "call", "method", info.FullMethod, "code", "OK", "took", took)
 			return reply, nil
 		}
-		st, known := toStatus(err)
+		st, known := api.Status(err)
 		if own, ok := status.FromError(err); ok && !strings.HasPrefix(info.FullMethod, "/"+apiPackage+".") {
 			st, known = own, true // of gRPC's health service
 		}

@@ -46,11 +46,11 @@ func (g *guard) takeRequest(ctx context.Context, req any, bytes int64) error {
 	if !ok { // whether the server serves
 		return nil
 	}
-	return g.limits.Request(ctx, quota.Caller{Tenant: p.Tenant, Key: p.KeyID, User: namedUser(req)}, bytes)
+	return g.limits.Request(ctx, quota.Caller{Tenant: p.Tenant, Key: p.KeyID, User: g.api.namedUser(req)}, bytes)
 }
 
 // namedUser is the user whom a request is about; "" for none.
-func namedUser(req any) string {
+func (a API) namedUser(req any) string {
 	if r, ok := req.(interface{ GetUserId() string }); ok {
 		return r.GetUserId()
 	}
@@ -59,7 +59,7 @@ func namedUser(req any) string {
 		return ""
 	}
 	in := m.ProtoReflect()
-	for _, u := range userFields(in.Descriptor()) {
+	for _, u := range a.userFields(in.Descriptor()) {
 		switch {
 		case u.resource == nil:
 			return in.Get(u.field).String()

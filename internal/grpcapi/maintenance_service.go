@@ -9,9 +9,10 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type maintenanceServer struct {
+// MaintenanceService serves maintenance of the whole server.
+type MaintenanceService struct {
 	memoryv1.UnimplementedMaintenanceServiceServer
-	maintenance maintenance
+	Maintenance maintenance
 }
 
 // maintenance begins jobs of no user.
@@ -25,27 +26,27 @@ type maintenance interface {
 // maxDimension is the most numbers a vector may have.
 const maxDimension = 16384
 
-func (s *maintenanceServer) Reembed(ctx context.Context, req *memoryv1.ReembedRequest) (*memoryv1.ReembedResponse, error) {
+func (s *MaintenanceService) Reembed(ctx context.Context, req *memoryv1.ReembedRequest) (*memoryv1.ReembedResponse, error) {
 	c := &checker{}
 	model := c.id("model", req.GetModel())
 	dimension := between(c, "dimension", req.GetDimension(), 0, maxDimension)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	job, err := s.maintenance.Reembed(ctx, model, int(dimension))
+	job, err := s.Maintenance.Reembed(ctx, model, int(dimension))
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.ReembedResponse{Job: maintenanceProto(job)}, nil
 }
 
-func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
+func (s *MaintenanceService) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
 	c := &checker{}
 	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	begun, err := s.maintenance.Reindex(ctx, views)
+	begun, err := s.Maintenance.Reindex(ctx, views)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (s *maintenanceServer) Reindex(ctx context.Context, req *memoryv1.ReindexRe
 	return out, nil
 }
 
-func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
+func (s *MaintenanceService) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
 	c := &checker{}
 	views := allOf(c, "views", views, req.GetViews(), viewWords)
 	if err := c.err(); err != nil {
@@ -66,7 +67,7 @@ func (s *maintenanceServer) Verify(ctx context.Context, req *memoryv1.VerifyRequ
 	if req.GetDryRun() {
 		mode = service.VerifyDryRun
 	}
-	job, err := s.maintenance.Verify(ctx, views, mode)
+	job, err := s.Maintenance.Verify(ctx, views, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ const viewWords = "vectors, facts or transcript"
 // maxExpiring is how many of a user ListExpiring names.
 const maxExpiring = 1000
 
-func (s *maintenanceServer) ListExpiring(
+func (s *MaintenanceService) ListExpiring(
 	ctx context.Context,
 	req *memoryv1.ListExpiringRequest,
 ) (*memoryv1.ListExpiringResponse, error) {
@@ -89,7 +90,7 @@ func (s *maintenanceServer) ListExpiring(
 		return nil, err
 	}
 	q.After = string(after)
-	due, last, more, err := s.maintenance.Expiring(ctx, q)
+	due, last, more, err := s.Maintenance.Expiring(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessagesRequest) (*memoryv1.ListMessagesResponse, error) {
+func (s *MemoryService) ListMessages(ctx context.Context, req *memoryv1.ListMessagesRequest) (*memoryv1.ListMessagesResponse, error) {
 	c := &checker{}
 	q := store.MessageQuery{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
@@ -35,7 +35,7 @@ func (s *memoryServer) ListMessages(ctx context.Context, req *memoryv1.ListMessa
 	default:
 		q.After = last
 	}
-	page, err := s.sessions.Messages(ctx, service.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})
+	page, err := s.Sessions.Messages(ctx, service.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +61,12 @@ func messagePage(req *memoryv1.ListMessagesRequest, page []memory.Message, more 
 	return out
 }
 
-func (s *memoryServer) UpdateMessage(ctx context.Context, req *memoryv1.UpdateMessageRequest) (*memoryv1.UpdateMessageResponse, error) {
+func (s *MemoryService) UpdateMessage(ctx context.Context, req *memoryv1.UpdateMessageRequest) (*memoryv1.UpdateMessageResponse, error) {
 	update, err := messageUpdate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.sessions.UpdateMessage(ctx, update)
+	m, err := s.Sessions.UpdateMessage(ctx, update)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type porter interface {
 	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (service.Imported, error)
 }
 
-func (s *userServer) ExportUser(req *memoryv1.ExportUserRequest, out grpc.ServerStreamingServer[memoryv1.ExportUserResponse]) error {
+func (s *UserService) ExportUser(req *memoryv1.ExportUserRequest, out grpc.ServerStreamingServer[memoryv1.ExportUserResponse]) error {
 	ctx, c := out.Context(), &checker{}
 	if fault, bad := decodeFault(req); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
@@ -41,7 +41,7 @@ func (s *userServer) ExportUser(req *memoryv1.ExportUserRequest, out grpc.Server
 		return err
 	}
 	w := bufio.NewWriterSize(chunks{out}, sentChunk)
-	if err := s.porter.Export(ctx, service.Exporting{User: ref, Vectors: req.GetVectors()}, w); err != nil {
+	if err := s.Porter.Export(ctx, service.Exporting{User: ref, Vectors: req.GetVectors()}, w); err != nil {
 		return err
 	}
 	return w.Flush()
@@ -64,7 +64,7 @@ func (w chunks) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUserRequest, memoryv1.ImportUserResponse]) error {
+func (s *UserService) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUserRequest, memoryv1.ImportUserResponse]) error {
 	ctx, cancel := context.WithCancel(in.Context())
 	defer cancel()
 	first, err := in.Recv()
@@ -77,7 +77,7 @@ func (s *userServer) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUse
 	if err := c.err(); err != nil {
 		return err
 	}
-	imported, err := s.porter.Import(ctx, ref, rule, receive(ctx, in, first.GetChunk(), s.patience))
+	imported, err := s.Porter.Import(ctx, ref, rule, receive(ctx, in, first.GetChunk(), s.Patience))
 	if err != nil {
 		return err
 	}

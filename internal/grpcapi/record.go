@@ -10,14 +10,15 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type memoryServer struct {
+// MemoryService serves sessions, their messages and contexts.
+type MemoryService struct {
 	memoryv1.UnimplementedMemoryServiceServer
-	recorder recorder
-	contexts contextBuilder
-	search   messageSearcher
-	sessions sessions
-	eraser   messageEraser
-	replacer messageReplacer
+	Recorder recorder
+	Contexts contextBuilder
+	Search   messageSearcher
+	Sessions sessions
+	Eraser   messageEraser
+	Replacer messageReplacer
 	encoded  encodings
 }
 
@@ -60,12 +61,12 @@ func (c *checker) user(ctx context.Context, userID string) memory.UserRef {
 	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user_id", userID)}
 }
 
-func (s *memoryServer) Record(ctx context.Context, req *memoryv1.RecordRequest) (*memoryv1.RecordResponse, error) {
+func (s *MemoryService) Record(ctx context.Context, req *memoryv1.RecordRequest) (*memoryv1.RecordResponse, error) {
 	params, err := recordParams(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.recorder.Record(ctx, params)
+	result, err := s.Recorder.Record(ctx, params)
 	if err != nil {
 		return nil, err
 	}

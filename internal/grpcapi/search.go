@@ -26,7 +26,7 @@ const (
 	maxPhraseBytes = 1024
 )
 
-func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchMessagesRequest) (*memoryv1.SearchMessagesResponse, error) {
+func (s *MemoryService) SearchMessages(ctx context.Context, req *memoryv1.SearchMessagesRequest) (*memoryv1.SearchMessagesResponse, error) {
 	if req.GetMode() == memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT {
 		return s.searchTranscript(ctx, req)
 	}
@@ -39,7 +39,7 @@ func (s *memoryServer) SearchMessages(ctx context.Context, req *memoryv1.SearchM
 		return nil, err
 	}
 	params.Offset = int(offset)
-	result, err := s.search.SearchMessages(ctx, params)
+	result, err := s.Search.SearchMessages(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func searchedRoles(c *checker, asked []memoryv1.Role) []memory.Role {
 	return out
 }
 
-func (s *memoryServer) searchTranscript(
+func (s *MemoryService) searchTranscript(
 	ctx context.Context, req *memoryv1.SearchMessagesRequest,
 ) (*memoryv1.SearchMessagesResponse, error) {
 	p, phrases, err := searchParams(ctx, req)
@@ -99,7 +99,7 @@ func (s *memoryServer) searchTranscript(
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.search.SearchTranscript(ctx, recall.TranscriptSearch{
+	page, err := s.Search.SearchTranscript(ctx, recall.TranscriptSearch{
 		User: p.User, Query: p.Query, Phrases: phrases, SessionIDs: p.SessionIDs, Roles: p.Roles, From: p.From, To: p.To,
 		After: after, Limit: p.Limit, MaxBytes: p.MaxBytes, Explain: p.Explain,
 	})

@@ -20,13 +20,10 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/stats"
 
-	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/protocolmux"
-	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/service"
 )
 
 // Limits of a connection. The receive limit lies above the limits of the API so that the error of a request that is
@@ -50,48 +47,52 @@ const (
 
 // Options are what a Server needs.
 type Options struct {
-	UseCases       UseCases
-	Reflection     bool
+	API            API
+	Access         Access
+	Audit          Audit
+	Admission      Admission
+	Port           Port
+	Observed       Observed
 	RequestTimeout time.Duration // the longest a call may take
 	DrainTimeout   time.Duration // how long Serve waits for running calls when its context ends
 	Log            *slog.Logger
-	Meter          Meter         // counts calls; nil for nobody
-	Calls          *atomic.Int64 // is how many are being answered now; nil for nobody
-	Verifier       auth.Verifier // says who calls; nil while authentication is off
-	Refusals       Refusals      // counts credentials that were refused; nil for nobody
-	Limits         Limiter       // nil for none
-	Access         *service.Access
-	Audit          Auditor       // keeps entries of calls; nil while the audit is off
-	AuditAgents    bool          // whether what agents do each day has entries too
-	AuditEntries   AuditEntries  // lists them; nil while the audit is off
-	Traces         stats.Handler // makes a span of every call; nil for none
-	Gate           *admission.Gate
-	Turns          *admission.Turns      // of tenants; nil for none
-	StoreLimit     *admission.StoreLimit // of calls at once while the primary store does not keep up; nil for none
-	TLS            *tls.Config           // of the port; nil for none
-	MaxConnections int                   // open at once; further ones are closed
-	ReplyTimeout   time.Duration         // how long a reply may go unread before its connection is closed
-	// HTTP makes the handler of who does not speak gRPC, on the same port; nil for none.
+	// HTTP makes the handler of clients that do not speak gRPC, on the same port; nil for none.
 	HTTP func(Entrance) (http.Handler, error)
 }
 
-// UseCases are what the API is served by.
-type UseCases struct {
-	Recorder      *service.Recorder
-	Contexts      *service.ContextBuilder
-	Search        *recall.Searcher
-	Sessions      *service.Sessions
-	Users         *service.Users
-	Facts         *service.FactEditor
-	Summaries     *service.SummaryReader
-	SummaryEditor *service.SummaryEditor
-	Histories     *service.Histories
-	Work          *service.Work
-	Maintenance   *service.Maintenance
-	Eraser        *service.Eraser
-	Replacer      *service.Replacer
-	Porter        *service.Porter
-	Documents     *service.Documents
+// Access says who calls and how often.
+type Access struct {
+	Verifier auth.Verifier // says who calls; nil while authentication is off
+	Refusals Refusals      // counts credentials that were refused; nil for nobody
+	Limits   Limiter       // nil for none
+}
+
+// Audit says which calls have entries in the audit.
+type Audit struct {
+	To     Auditor // keeps the entries; nil while the audit is off
+	Agents bool    // whether what agents do each day has entries too
+}
+
+// Admission says which calls may run now. Gate is required.
+type Admission struct {
+	Gate       *admission.Gate
+	Turns      *admission.Turns      // of tenants; nil for none
+	StoreLimit *admission.StoreLimit // of calls at once while the primary store does not keep up; nil for none
+}
+
+// Port is what the Server offers on its port, and what clients may keep open there.
+type Port struct {
+	TLS            *tls.Config   // nil for none
+	Reflection     bool          // whether the server describes its services to clients
+	MaxConnections int           // open at once; further ones are closed
+	ReplyTimeout   time.Duration // how long a reply may go unread before its connection is closed
+}
+
+// Observed is where the Server reports its calls. Each field may be nil.
+type Observed struct {
+	Meter  Meter         // counts calls
+	Calls  *atomic.Int64 // is how many are being served now
+	Traces stats.Handler // makes a span of every call
 }
 
 // Entrance is what a handler of HTTP reaches the API by.
@@ -123,38 +124,18 @@ type connectionLimits struct {
 
 // New makes a Server. It fails where nobody decided who may call a method.
 func New(o Options) (*Server, error) {
-	if o.Calls == nil {
-		o.Calls = &atomic.Int64{}
+	if o.Observed.Calls == nil {
+		o.Observed.Calls = &atomic.Int64{}
 	}
 	g := newGuard(o)
 	s := &Server{
 		grpc: grpc.NewServer(serverOptions(o, g)...), health: health.NewServer(), drain: o.DrainTimeout, log: o.Log,
-		gate: o.Gate, tls: o.TLS, conns: connectionLimits{o.MaxConnections, o.ReplyTimeout},
+		gate: o.Admission.Gate, tls: o.Port.TLS, conns: connectionLimits{o.Port.MaxConnections, o.Port.ReplyTimeout},
 	}
-	api := early{s.grpc, g}
-	memoryv1.RegisterMemoryServiceServer(api, &memoryServer{
-		recorder: o.UseCases.Recorder, contexts: o.UseCases.Contexts, search: o.UseCases.Search, sessions: o.UseCases.Sessions,
-		eraser: o.UseCases.Eraser, replacer: o.UseCases.Replacer,
-	})
-	memoryv1.RegisterHistoryServiceServer(api, &historyServer{histories: o.UseCases.Histories})
-	memoryv1.RegisterFactServiceServer(api, &factServer{facts: o.UseCases.Facts, search: o.UseCases.Search})
-	memoryv1.RegisterSummaryServiceServer(api, &summaryServer{
-		summaries: o.UseCases.Summaries, editor: o.UseCases.SummaryEditor, eraser: o.UseCases.Eraser,
-	})
-	memoryv1.RegisterUserServiceServer(api, &userServer{
-		users: o.UseCases.Users, eraser: o.UseCases.Eraser, porter: o.UseCases.Porter, patience: o.ReplyTimeout,
-	})
-	memoryv1.RegisterWorkServiceServer(api, &workServer{
-		work: o.UseCases.Work, facts: o.UseCases.Facts, erasures: o.UseCases.Eraser,
-	})
-	memoryv1.RegisterMaintenanceServiceServer(api, &maintenanceServer{maintenance: o.UseCases.Maintenance})
-	memoryv1.RegisterDocumentServiceServer(api, &documentServer{documents: o.UseCases.Documents})
-	memoryv1.RegisterKeyServiceServer(api, &keyServer{keys: o.Access})
-	memoryv1.RegisterTenantServiceServer(api, &tenantServer{tenants: o.Access})
-	memoryv1.RegisterAuditServiceServer(api, &auditServer{entries: o.AuditEntries})
+	o.API.Register(early{s.grpc, g})
 	services := slices.Sorted(maps.Keys(s.grpc.GetServiceInfo()))
 	healthv1.RegisterHealthServer(s.grpc, s.health)
-	if o.Reflection {
+	if o.Port.Reflection {
 		reflection.Register(s.grpc)
 	}
 	if err := s.finish(o, g, services); err != nil {
@@ -166,7 +147,7 @@ func New(o Options) (*Server, error) {
 
 // finish checks who may call what, and makes what serves callers who do not speak gRPC.
 func (s *Server) finish(o Options, g *guard, services []string) error {
-	if err := checkAccess(accessTable, s.grpc.GetServiceInfo()); err != nil || o.HTTP == nil {
+	if err := o.API.check(s.grpc.GetServiceInfo()); err != nil || o.HTTP == nil {
 		return err
 	}
 	handler, err := o.HTTP(Entrance{GRPC: s.grpc, Services: services, MayCall: g.mayCall})
@@ -181,8 +162,8 @@ func (s *Server) finish(o Options, g *guard, services []string) error {
 func (s *Server) Close() { s.grpc.Stop() }
 
 func serverOptions(o Options, g *guard) []grpc.ServerOption {
-	a := &admitted{gate: o.Gate, longest: o.RequestTimeout}
-	trail := &auditor{to: o.Audit, agents: o.AuditAgents, table: g.table, log: o.Log}
+	a := &admitted{gate: o.Admission.Gate, longest: o.RequestTimeout, heavy: o.API.Heavy}
+	trail := &auditor{to: o.Audit.To, agents: o.Audit.Agents, api: o.API, log: o.Log}
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec(a)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes),
@@ -194,25 +175,25 @@ func serverOptions(o Options, g *guard) []grpc.ServerOption {
 		grpc.NumStreamWorkers(callWorkers),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
-		grpc.ChainUnaryInterceptor(withCount(o.Calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log), a.withRequests, g.unary,
-			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Turns),
-			withStoreLimit(o.StoreLimit, o.RequestTimeout), a.withHeavy),
-		grpc.StreamInterceptor(a.streams(o.Calls, g, trail, meterOf(o))),
+		grpc.ChainUnaryInterceptor(withCount(o.Observed.Calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log, o.API), a.withRequests, g.unary,
+			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Admission.Turns, o.API),
+			withStoreLimit(o.Admission.StoreLimit, o.RequestTimeout, o.API), a.withHeavy),
+		grpc.StreamInterceptor(a.streams(o.Observed.Calls, g, trail, meterOf(o))),
 	}
-	if o.Traces != nil {
-		options = append(options, grpc.StatsHandler(o.Traces))
+	if o.Observed.Traces != nil {
+		options = append(options, grpc.StatsHandler(o.Observed.Traces))
 	}
-	if o.TLS != nil {
+	if o.Port.TLS != nil {
 		options = append(options, grpc.Creds(handshaken{}))
 	}
 	return options
 }
 
 func meterOf(o Options) Meter {
-	if o.Meter == nil {
+	if o.Observed.Meter == nil {
 		return unmetered{}
 	}
-	return o.Meter
+	return o.Observed.Meter
 }
 
 // SetHealthy says whether the service can serve, for grpc.health.v1.

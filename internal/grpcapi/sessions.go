@@ -12,20 +12,20 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (s *memoryServer) GetSession(ctx context.Context, req *memoryv1.GetSessionRequest) (*memoryv1.GetSessionResponse, error) {
+func (s *MemoryService) GetSession(ctx context.Context, req *memoryv1.GetSessionRequest) (*memoryv1.GetSessionResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	session, err := s.sessions.Session(ctx, ref)
+	session, err := s.Sessions.Session(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.GetSessionResponse{Session: sessionProto(session)}, nil
 }
 
-func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
+func (s *MemoryService) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
 	c := &checker{}
 	q := store.SessionQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.timePosition(req)
@@ -35,7 +35,7 @@ func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessi
 	if last != nil {
 		q.After = &store.SessionCursor{Time: last.Time, SessionID: last.ID}
 	}
-	page, more, err := s.sessions.ListSessions(ctx, q)
+	page, more, err := s.Sessions.ListSessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func (s *memoryServer) ListSessions(ctx context.Context, req *memoryv1.ListSessi
 	return out, nil
 }
 
-func (s *memoryServer) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
+func (s *MemoryService) UpdateSession(ctx context.Context, req *memoryv1.UpdateSessionRequest) (*memoryv1.UpdateSessionResponse, error) {
 	update, err := sessionUpdate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.sessions.UpdateSession(ctx, update)
+	session, err := s.Sessions.UpdateSession(ctx, update)
 	if err != nil {
 		return nil, err
 	}

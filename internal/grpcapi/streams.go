@@ -73,7 +73,7 @@ func (a *admitted) streams(calls *atomic.Int64, g *guard, trail *auditor, meter 
 			return g.whileVerified(found.ctx, end, func() error { return next(srv, s) })
 		})
 		if err != nil {
-			err = streamStatus(ctx, trail.log, info.FullMethod, time.Since(start), err)
+			err = trail.status(ctx, info.FullMethod, time.Since(start), err)
 		}
 		if e := trail.done(found, done{info.FullMethod, s.received(), s.last, err}); e != nil {
 			err = e
@@ -83,14 +83,14 @@ func (a *admitted) streams(calls *atomic.Int64, g *guard, trail *auditor, meter 
 	}
 }
 
-// streamStatus is what the caller sees of an error, after a line in the log.
-func streamStatus(ctx context.Context, log *slog.Logger, method string, took time.Duration, err error) error {
-	st, known := toStatus(err)
+// status is what the caller sees of an error, after a line in the log.
+func (a *auditor) status(ctx context.Context, method string, took time.Duration, err error) error {
+	st, known := a.api.Status(err)
 	level := slog.LevelInfo
 	if !known {
 		level = slog.LevelError
 	}
-	log.Log(ctx, level, "call", "method", method, "code", st.Code().String(), "took", took, "error", err)
+	a.log.Log(ctx, level, "call", "method", method, "code", st.Code().String(), "took", took, "error", err)
 	return st.Err()
 }
 
@@ -191,7 +191,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 	}
 	if s.caller.Tenant == "" {
 		who := principalOf(s.ctx)
-		s.caller = quota.Caller{Tenant: who.Tenant, Key: who.KeyID, User: namedUser(p)}
+		s.caller = quota.Caller{Tenant: who.Tenant, Key: who.KeyID, User: s.guard.api.namedUser(p)}
 		return s.guard.limits.Request(s.ctx, s.caller, bytes)
 	}
 	return s.guard.limits.Stream(s.ctx, s.caller, bytes)

@@ -15,6 +15,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/memory"
 )
 
 // changing is a Verifier whose verdict changes after its first one.
@@ -57,8 +58,9 @@ func TestTheCredentialOfAStreamIsVerifiedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuard(Options{Verifier: &changing{later: c.later}})
-				served := (&admitted{}).streams(&atomic.Int64{}, g, &auditor{log: slog.New(slog.DiscardHandler)}, meterOf(Options{}))
+				api := API{Calls: map[string]rule{memoryv1.UserService_ExportUser_FullMethodName: {ofUser, []auth.Role{auth.RoleAdmin}, always}}, Status: bareStatus}
+				g := newGuard(Options{API: api, Access: Access{Verifier: &changing{later: c.later}}})
+				served := (&admitted{}).streams(&atomic.Int64{}, g, &auditor{api: api, log: slog.New(slog.DiscardHandler)}, meterOf(Options{}))
 				began, sent := time.Now(), 0
 				info := &grpc.StreamServerInfo{FullMethod: memoryv1.UserService_ExportUser_FullMethodName}
 				err := served(nil, bareStream{ctx: t.Context()}, info, func(_ any, s grpc.ServerStream) error {
@@ -81,4 +83,12 @@ func TestTheCredentialOfAStreamIsVerifiedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// bareStatus has the code of a refused credential alone.
+func bareStatus(err error) (*status.Status, bool) {
+	if memory.ReasonOf(err) == memory.ReasonUnauthenticated {
+		return status.New(codes.Unauthenticated, err.Error()), true
+	}
+	return status.New(codes.Internal, "a fault"), false
 }

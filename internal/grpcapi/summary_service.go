@@ -9,11 +9,12 @@ import (
 	"github.com/stratamem/strata/internal/service"
 )
 
-type summaryServer struct {
+// SummaryService serves summaries of sessions, weeks and months.
+type SummaryService struct {
 	memoryv1.UnimplementedSummaryServiceServer
-	summaries summaries
-	editor    summaryEditor
-	eraser    eraser
+	Summaries summaries
+	Editor    summaryEditor
+	Eraser    eraser
 }
 
 // summaries reads summaries, and has them written now.
@@ -29,13 +30,13 @@ type summaryEditor interface {
 	ChangeSummary(ctx context.Context, c service.SummaryChange) (*service.Summary, error)
 }
 
-func (s *summaryServer) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
+func (s *SummaryService) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
 	c := &checker{}
 	ref := c.summaryRef(ctx, "", req)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, err := s.summaries.Summary(ctx, ref)
+	found, err := s.Summaries.Summary(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.Summa
 	return kind
 }
 
-func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
+func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
 	c := &checker{}
 	q := service.SummaryQuery{
 		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
@@ -97,7 +98,7 @@ func (s *summaryServer) ListSummaries(ctx context.Context, req *memoryv1.ListSum
 	if last != nil {
 		q.After = &service.SummaryCursor{Time: last.Time, SessionID: last.ID}
 	}
-	page, next, err := s.summaries.ListSummaries(ctx, q)
+	page, next, err := s.Summaries.ListSummaries(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +121,13 @@ func summaryPage(req *memoryv1.ListSummariesRequest, page []service.Summary, nex
 	return out
 }
 
-func (s *summaryServer) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
+func (s *SummaryService) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	found, complete, err := s.summaries.Summarize(ctx, ref)
+	found, complete, err := s.Summaries.Summarize(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

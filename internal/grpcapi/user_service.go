@@ -9,12 +9,13 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type userServer struct {
+// UserService serves what holds for all sessions of a user.
+type UserService struct {
 	memoryv1.UnimplementedUserServiceServer
-	users    users
-	eraser   eraser
-	porter   porter
-	patience time.Duration // how long the client of a stream may send nothing
+	Users    users
+	Eraser   eraser
+	Porter   porter
+	Patience time.Duration // how long the client of a stream may send nothing
 }
 
 // users reads and changes users.
@@ -24,20 +25,20 @@ type users interface {
 	UpdateUser(ctx context.Context, u store.UserUpdate) (memory.User, error)
 }
 
-func (s *userServer) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
+func (s *UserService) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
 	c := &checker{}
 	ref := c.user(ctx, req.GetUserId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	user, err := s.users.User(ctx, ref)
+	user, err := s.Users.User(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.GetUserResponse{User: userProto(user)}, nil
 }
 
-func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequest) (*memoryv1.ListUsersResponse, error) {
+func (s *UserService) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequest) (*memoryv1.ListUsersResponse, error) {
 	c := &checker{}
 	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.pagePosition(req)
@@ -48,7 +49,7 @@ func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersReque
 	if bound := principalOf(ctx).UserID; bound != "" {
 		return s.listOnly(ctx, memory.UserRef{Tenant: q.Tenant, UserID: bound})
 	}
-	page, more, err := s.users.ListUsers(ctx, q)
+	page, more, err := s.Users.ListUsers(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +64,8 @@ func (s *userServer) ListUsers(ctx context.Context, req *memoryv1.ListUsersReque
 }
 
 // listOnly is the list for a principal that is bound to a user: that one, once it is stored.
-func (s *userServer) listOnly(ctx context.Context, ref memory.UserRef) (*memoryv1.ListUsersResponse, error) {
-	user, err := s.users.User(ctx, ref)
+func (s *UserService) listOnly(ctx context.Context, ref memory.UserRef) (*memoryv1.ListUsersResponse, error) {
+	user, err := s.Users.User(ctx, ref)
 	if memory.IsGone(err) {
 		return &memoryv1.ListUsersResponse{}, nil
 	}
@@ -74,12 +75,12 @@ func (s *userServer) listOnly(ctx context.Context, ref memory.UserRef) (*memoryv
 	return &memoryv1.ListUsersResponse{Users: []*memoryv1.User{userProto(user)}}, nil
 }
 
-func (s *userServer) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserRequest) (*memoryv1.UpdateUserResponse, error) {
+func (s *UserService) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserRequest) (*memoryv1.UpdateUserResponse, error) {
 	update, err := userUpdate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.users.UpdateUser(ctx, update)
+	user, err := s.Users.UpdateUser(ctx, update)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,12 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-type workServer struct {
+// WorkService serves background work.
+type WorkService struct {
 	memoryv1.UnimplementedWorkServiceServer
-	work     work
-	facts    jobReverter
-	erasures erasures
+	Work     work
+	Facts    jobReverter
+	Erasures erasures
 }
 
 // erasures shows erasures and has them tried again.
@@ -51,7 +52,7 @@ type jobReverter interface {
 // defaultWait is how long WaitForWatermark waits where the request does not say.
 const defaultWait = 5 * time.Second
 
-func (s *workServer) WaitForWatermark(
+func (s *WorkService) WaitForWatermark(
 	ctx context.Context,
 	req *memoryv1.WaitForWatermarkRequest,
 ) (*memoryv1.WaitForWatermarkResponse, error) {
@@ -66,7 +67,7 @@ func (s *workServer) WaitForWatermark(
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	waited, err := s.work.WaitForWatermark(ctx, wait)
+	waited, err := s.Work.WaitForWatermark(ctx, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
 	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
 }
 
-func (s *workServer) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*memoryv1.GetJobResponse, error) {
+func (s *WorkService) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*memoryv1.GetJobResponse, error) {
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
@@ -105,21 +106,21 @@ func (s *workServer) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (*
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if s.erasures.IsErasure(ref.ID) {
-		e, err := s.erasures.Erasure(ctx, ref, wait)
+	if s.Erasures.IsErasure(ref.ID) {
+		e, err := s.Erasures.Erasure(ctx, ref, wait)
 		if err != nil {
 			return nil, err
 		}
 		return &memoryv1.GetJobResponse{Job: erasureProto(e)}, nil
 	}
-	job, err := s.work.Job(ctx, ref, wait)
+	job, err := s.Work.Job(ctx, ref, wait)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.GetJobResponse{Job: jobProto(job)}, nil
 }
 
-func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
+func (s *WorkService) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest) (*memoryv1.ListJobsResponse, error) {
 	q, err := jobQuery(ctx, req)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (s *workServer) ListJobs(ctx context.Context, req *memoryv1.ListJobsRequest
 	if last != nil {
 		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	page, err := s.work.ListJobs(ctx, q)
+	page, err := s.Work.ListJobs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -227,26 +228,26 @@ func jobRef(ctx context.Context, req jobRequest) (store.JobRef, error) {
 	return ref, c.err()
 }
 
-func (s *workServer) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
+func (s *WorkService) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if s.erasures.IsErasure(ref.ID) {
-		e, err := s.erasures.Retry(ctx, ref)
+	if s.Erasures.IsErasure(ref.ID) {
+		e, err := s.Erasures.Retry(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		return &memoryv1.RetryJobResponse{Job: erasureProto(e)}, nil
 	}
-	job, err := s.work.RetryJob(ctx, ref)
+	job, err := s.Work.RetryJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.RetryJobResponse{Job: jobProto(job)}, nil
 }
 
-func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequest) (*memoryv1.RetryJobsResponse, error) {
+func (s *WorkService) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequest) (*memoryv1.RetryJobsResponse, error) {
 	listed := &memoryv1.ListJobsRequest{
 		UserId: req.GetUserId(), SessionId: req.GetSessionId(), Kinds: req.GetKinds(), PageSize: req.GetPageSize(),
 	}
@@ -263,7 +264,7 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 	if last != nil {
 		q.After = &store.JobCursor{CreateTime: last.Time, ID: last.ID}
 	}
-	retried, next, err := s.work.RetryJobs(ctx, q, reason)
+	retried, next, err := s.Work.RetryJobs(ctx, q, reason)
 	if err != nil {
 		return nil, err
 	}
@@ -277,23 +278,23 @@ func (s *workServer) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsReque
 	return out, nil
 }
 
-func (s *workServer) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
+func (s *WorkService) SkipJob(ctx context.Context, req *memoryv1.SkipJobRequest) (*memoryv1.SkipJobResponse, error) {
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if s.erasures.IsErasure(ref.ID) {
-		_, err := s.erasures.Erasure(ctx, ref, 0)
-		return nil, cmp.Or(err, s.erasures.NotSkippable(ref.ID))
+	if s.Erasures.IsErasure(ref.ID) {
+		_, err := s.Erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.Erasures.NotSkippable(ref.ID))
 	}
-	job, err := s.work.SkipJob(ctx, ref)
+	job, err := s.Work.SkipJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &memoryv1.SkipJobResponse{Job: jobProto(job)}, nil
 }
 
-func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
+func (s *WorkService) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequest) (*memoryv1.RevertJobResponse, error) {
 	ref, err := jobRef(ctx, req)
 	if err != nil {
 		return nil, err
@@ -303,11 +304,11 @@ func (s *workServer) RevertJob(ctx context.Context, req *memoryv1.RevertJobReque
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if s.erasures.IsErasure(ref.ID) {
-		_, err := s.erasures.Erasure(ctx, ref, 0)
-		return nil, cmp.Or(err, s.erasures.NotRevertible(ref.ID))
+	if s.Erasures.IsErasure(ref.ID) {
+		_, err := s.Erasures.Erasure(ctx, ref, 0)
+		return nil, cmp.Or(err, s.Erasures.NotRevertible(ref.ID))
 	}
-	job, facts, err := s.facts.RevertJob(ctx, ref, author)
+	job, facts, err := s.Facts.RevertJob(ctx, ref, author)
 	if err != nil {
 		return nil, err
 	}
