@@ -21,12 +21,15 @@ type Tenancy interface {
 // Unlimited is the Tenancy where nothing is decided.
 type Unlimited struct{}
 
+// Reserve implements Tenancy.
 func (Unlimited) Reserve(context.Context, memory.UserRef, int) (*store.Room, func(int64), error) {
 	return nil, func(int64) {}, nil
 }
 
+// Check implements Tenancy.
 func (Unlimited) Check(context.Context, string) error { return nil }
 
+// Profile implements Tenancy.
 func (Unlimited) Profile(context.Context, string) (string, error) { return "", nil }
 
 // ProfileOf returns the profile of the tenant's sessions that name none. A profile that this server does not have, or not any more, is

@@ -124,7 +124,9 @@ func (r *recallReader) fill(room int64) (recalled []assembly.Recalled, err error
 	for room > 0 && len(recalled) == 0 && len(r.filling) > 0 && r.filled < messagereader.LightBytes {
 		next := recall.Candidates{User: r.user, Hits: worthReading(r.filling, room, r.out.Policy.Counter)}
 		r.filling = r.filling[len(next.Hits):]
-		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{User: r.user, Places: next.Places(), MaxBytes: messagereader.LightBytes - r.filled})
+		messages, err := r.b.store.MessagesAt(r.ctx, store.PlacesQuery{
+			User: r.user, Places: next.Places(), MaxBytes: messagereader.LightBytes - r.filled,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("read messages that may fill: %w", err)
 		}

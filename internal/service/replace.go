@@ -289,7 +289,8 @@ func (s *Replacer) read(ctx context.Context, p ReplaceParams) (*messageList, err
 		return nil, err
 	}
 	q := store.MessageQuery{
-		Ref: p.Turn.Ref, After: max(p.After, session.ContextStart-1), Before: session.LastSeq + 1, Limit: messagereader.PageMessages, MaxBytes: messagereader.PageBytes,
+		Ref: p.Turn.Ref, After: max(p.After, session.ContextStart-1), Before: session.LastSeq + 1,
+		Limit: messagereader.PageMessages, MaxBytes: messagereader.PageBytes,
 		WithOriginal: slices.ContainsFunc(p.Turn.Messages, func(m memory.Message) bool { return m.Original != nil }),
 	}
 	for {

@@ -17,6 +17,7 @@ type Locks struct {
 	places [64]chan struct{}
 }
 
+// New makes Locks.
 func New() *Locks {
 	t := &Locks{seed: maphash.MakeSeed()}
 	for i := range t.places {
