@@ -92,48 +92,12 @@ func (p *parts) Nodes(_ context.Context, _ memory.UserRef, ids []string) ([]memo
 	return out, nil
 }
 
-func TestRepeats(t *testing.T) {
+func TestOldestParts(t *testing.T) {
 	t.Parallel()
-	of := func(session string, n memory.SummaryNode) memory.SummaryNode {
-		n.SessionID = session
-		return n
-	}
 	s := &parts{nodes: map[string]memory.SummaryNode{
-		"a": of("shown", leaf("a", 1, 6)), "b": of("shown", leaf("b", 7, 12)), "after": of("shown", leaf("after", 13, 18)),
-		"other": of("other", leaf("other", 1, 6)),
-		"week":  {ID: "week", Kind: memory.SummaryWeek}, "new week": {ID: "new week", Kind: memory.SummaryWeek},
+		"a": leaf("a", 1, 6), "b": leaf("b", 7, 12), "other": leaf("other", 1, 6), "week": {ID: "week", Kind: memory.SummaryWeek},
 	}}
-	seen := shown{sessions: map[string]int64{"shown": 12}, periods: map[string]bool{"week": true}}
-	for name, row := range map[string]struct {
-		children []string
-		want     bool
-		asked    int
-	}{
-		"a period says nothing new when its sessions are shown":        {[]string{"a", "b"}, true, 2},
-		"it does when it goes further than what is shown of a session": {[]string{"a", "after"}, false, 2},
-		"the oldest part that is not shown tells without the others":   {[]string{"other", "a", "b"}, false, 1},
-		"a part that is gone was not shown":                            {[]string{"a", "gone"}, false, 2},
-		"a month says nothing new when its weeks are shown":            {[]string{"week"}, true, 1},
-		"it does when one of them is not":                              {[]string{"week", "new week"}, false, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s.asked = 0
-			summaries := NewSummaryReader(SummaryReaderOptions{Store: s})
-			b := NewContextBuilder(ContextBuilderOptions{Sources: ContextSources{Summaries: summaries}})
-			period := memory.SummaryNode{Children: row.children}
-			known := seen
-			var err error
-			if known.oldest, err = summaries.OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{period}); err != nil {
-				t.Fatal(err)
-			}
-			got, err := b.repeats(t.Context(), PeriodReader{}, period, known)
-			if err != nil || got != row.want || s.asked != row.asked {
-				t.Errorf("got %v after %d reads, %v", got, s.asked, err)
-			}
-		})
-	}
 	t.Run("the oldest parts of all periods are read at once", func(t *testing.T) {
-		s.reads = 0
 		found, err := NewSummaryReader(SummaryReaderOptions{Store: s}).OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{
 			{Children: []string{"a", "other"}},
 			{Children: []string{"b"}},
@@ -188,12 +152,12 @@ func TestRunningTellsOfNothingThatIsHidden(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("%v, %v", ok, err)
 			}
-			item := runningItem(got)
-			if got.worded().Text != row.want || got.Through != row.through || item.From != row.from || s.asked != row.asked {
-				t.Errorf("%q from %d through %d after reading %d", got.worded().Text, item.From, got.Through, s.asked)
+			from := got.Nodes[0].Range.From
+			if got.worded().Text != row.want || got.Through != row.through || from != row.from || s.asked != row.asked {
+				t.Errorf("%q from %d through %d after reading %d", got.worded().Text, from, got.Through, s.asked)
 			}
-			if !slices.Equal(item.Holes, row.holes) {
-				t.Errorf("holes are %v", item.Holes)
+			if holes := summary.Holes(got.Nodes); !slices.Equal(holes, row.holes) {
+				t.Errorf("holes are %v", holes)
 			}
 			if first := got.Nodes[0]; !got.Start.Equal(first.FromTime) {
 				t.Errorf("it begins at %v", got.Start)
