@@ -10,7 +10,7 @@ import (
 	"github.com/stratamem/strata/internal/retry"
 )
 
-// BreakerOptions are those of package breaker; IsOutage and RetryAfter are set by NewBreaker.
+// BreakerOptions are those of package retry; IsOutage and RetryAfter are set by NewBreaker.
 type BreakerOptions = retry.BreakerOptions
 
 // WithBreaker spares an endpoint that fails, and those who wait for it: see Breaker.
