@@ -88,8 +88,9 @@ func ofThing(name, clause, older string) bool {
 	return slices.Equal(kin(clause, ""), kin(upTo(name, older), "")) && isHead(name, older)
 }
 
-// ofGroup reports whether what a clause names is what somebody belongs to in an older one: only such a thing is left for good.
-func ofGroup(name, clause, older string) bool {
+// namesMembership reports whether name is a group, an employer or a course that the older clause says somebody belongs to. Leaving
+// anything else ("left the house") ends no fact.
+func namesMembership(name, clause, older string) bool {
 	return belongs.MatchString(older) && ofThing(name, clause, older)
 }
 
@@ -168,7 +169,7 @@ var overPatterns = []overPattern{
 	// A thing that is gone: also a band, a shop, a course.
 	{regexp.MustCompile(`(?i)^` + enOpen + enThing + ` ` + enWhen + `(?:died on (?:me|us|\p{L}+-?\d+)|finally died|died for good|died$|gave up the ghost|bit the dust|kicked the bucket|passed away|broke up|split up|folded|shut down|closed (?:down|for good)|went under|is over|are over|'s over|is history|gone for good|is no more|got totall?ed|was totall?ed|is totall?ed|fell apart|got cancell?ed|was cancell?ed|ended|was sold|got sold|got stolen|was stolen)\b`), ofThing},
 	{regexp.MustCompile(`(?i)` + enWho + `(?:sold|got rid of|gave away|scrapped|junked|trashed|ditched|dropped|quit|cancell?ed|gave up|given up|stopped|retired from|graduated from|resigned from|resigned as|stepped down (?:as|from)|stepped back from|off|done with|no longer (?:do|use|take|play|go to|teach|work|run|own|have|attend|train for|study|drive)|moved off|moved away from|walked away from|dropped out of|replaced|outgrew|swapped out|pulled out of|bailed on)(?: of)? ` + enThing + `(?:$| (?:last|this|in|on|after|for|as|btw|because|a (?:week|month|year)|years?|weeks?|months?|altogether|completely|entirely|already|too|to|with|back|now)\b| \p{L}+day)`), ofThing},
-	{regexp.MustCompile(`(?i)` + enWho + `(?:left|quit) ` + enThing + `(?:$| (?:last|this|after|because|a (?:week|month|year)|years?|weeks?|months?|for good|already|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b)`), ofGroup},
+	{regexp.MustCompile(`(?i)` + enWho + `(?:left|quit) ` + enThing + `(?:$| (?:last|this|after|because|a (?:week|month|year)|years?|weeks?|months?|for good|already|in (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d))\b)`), namesMembership},
 	{regexp.MustCompile(`(?i)^(?:no more|goodbye|bye bye|rip) ` + enThing + `(?: for (?:me|us)| now| anymore)?$`), ofThing},
 	{regexp.MustCompile(`(?i)` + enWho + `(?:don't|do not) (?:do|use|take|play|go to|teach|run|own|have|attend|train for|study|drive) ` + enThing + ` any ?more`), ofThing},
 	{regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:dej[ée]|dejamos|he dejado|hemos dejado|vendí|vendimos|he vendido|hemos vendido|abandoné|he abandonado|me borré de|me he borrado de|me di de baja de|me he dado de baja de|cancelé|he cancelado|tiré|regalé|he regalado|ya no (?:voy a|uso|hago|toco|juego a|tomo|estudio|practico|tengo|soy|doy|llevo|compro en|entreno|trabajo de|conduzco))(?: de (?:ser|ir a|usar|hacer|tocar|jugar a|tomar|estudiar|dar|practicar|llevar)?)? ` + esThing + `(?:$| (?:por|porque|desde|hace|el|este|la semana|con|para|del todo)(?:\s|$))`), ofThing},

@@ -155,11 +155,11 @@ func seasonOf(t time.Time) int { return int(t.Month())/3 - 1 }
 // spanishPreposition is one that a date follows without a preposition of its own.
 var spanishPreposition = regexp.MustCompile(`(?i)\b(?:a|de|desde|hasta|para|durante|en|hacia|por|sobre)\s+(?:(?:el|la)\s+)?$`)
 
-// spanishContraction is a preposition that becomes one word with the article of a day.
-var spanishContraction = regexp.MustCompile(`(?i)\b(?:a|de)\s+$`)
+// spanishContractible matches "a" and "de", which become one word with the article of a day.
+var spanishContractible = regexp.MustCompile(`(?i)\b(?:a|de)\s+$`)
 
-// spanishContracted is such a word.
-var spanishContracted = regexp.MustCompile(`(?i)\b(?:al|del) $`)
+// spanishContraction matches "al" and "del".
+var spanishContraction = regexp.MustCompile(`(?i)\b(?:al|del) $`)
 
 // joinSpanish puts a date after what stands before it, in place of words: it drops a second preposition or article, writes "de
 // el" and "a el" as one word and "del" and "al" before a month or year as two, and keeps a capital.
@@ -170,13 +170,13 @@ func joinSpanish(before, words, date string) string {
 			date = strings.TrimPrefix(strings.TrimPrefix(date, "el "), "la ")
 		}
 	}
-	if m := spanishContracted.FindStringIndex(before); m != nil {
+	if m := spanishContraction.FindStringIndex(before); m != nil {
 		if bare, ok := strings.CutPrefix(date, "en "); ok {
 			return strings.TrimSuffix(before, "l ") + " " + bare
 		}
 		return before + strings.TrimPrefix(date, "el ")
 	}
-	if spanishContraction.MatchString(before) && strings.HasPrefix(date, "el ") {
+	if spanishContractible.MatchString(before) && strings.HasPrefix(date, "el ") {
 		return strings.TrimRight(before, " ") + "l " + strings.TrimPrefix(date, "el ")
 	}
 	if first, _ := utf8.DecodeRuneInString(words); unicode.IsUpper(first) {

@@ -24,15 +24,15 @@ func (l *SearchIndex) fill(scope memory.ScopeKey, q rank.FillQuery) []rank.Hit {
 
 // present returns a user's index where it is in memory. Whoever got one must leave it.
 func (l *SearchIndex) present(scope memory.ScopeKey) (x *userIndex, leave func()) {
-	if at := l.large.sittingOf(scope); at != nil {
-		return at.index, func() { l.large.leave(at) }
+	if at := l.large.acquireIfPresent(scope); at != nil {
+		return at.index, func() { l.large.release(at) }
 	}
 	x, _ = l.indexes.GetIfPresent(scope)
 	return x, func() {}
 }
 
-// sittingOf returns the sitting of the user who has the seat, nil where another one has it. Whoever got one must call leave.
-func (s *seat) sittingOf(scope memory.ScopeKey) *sitting {
+// acquireIfPresent returns the index of the user if it is in the slot, otherwise nil. Whoever got one must call release.
+func (s *largeIndexSlot) acquireIfPresent(scope memory.ScopeKey) *slotIndex {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil || s.current.scope != scope {

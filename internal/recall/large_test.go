@@ -194,19 +194,19 @@ func TestAnIndexThatTakesLongToRead(t *testing.T) {
 	}
 }
 
-func TestASeatIsFreeBeforeItIsTheNext(t *testing.T) {
+func TestTheSlotIsReleasedBeforeTheNextUserGetsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := seat{now: time.Now}
+		s := largeIndexSlot{now: time.Now}
 		made := func() *userIndex { return &userIndex{} }
-		first, err := s.take(t.Context(), nil, "a", made)
+		first, err := s.acquire(t.Context(), nil, "a", made)
 		if err != nil || first == nil {
 			t.Fatal(first, err)
 		}
 		s.filled(first, 0)
 		time.Sleep(leastResident)
-		got := make(chan *sitting)
+		got := make(chan *slotIndex)
 		go func() {
-			next, _ := s.take(t.Context(), nil, "b", made)
+			next, _ := s.acquire(t.Context(), nil, "b", made)
 			got <- next
 		}()
 		synctest.Wait()
@@ -215,7 +215,7 @@ func TestASeatIsFreeBeforeItIsTheNext(t *testing.T) {
 			t.Fatal("two indexes at once")
 		default:
 		}
-		s.leave(first)
+		s.release(first)
 		if next := <-got; next == nil || next.scope != "b" {
 			t.Errorf("%+v", next)
 		}

@@ -32,8 +32,8 @@ const maxUnindexedBytes = 8 << 20
 type SearchIndex struct {
 	store   SearchIndexStore
 	indexes *otter.Cache[memory.ScopeKey, *userIndex]
-	max     int64 // of the indexes in the cache
-	large   seat  // the one that is too large for it
+	max     int64          // of the indexes in the cache
+	large   largeIndexSlot // one that is too large for the cache
 	scratch *semaphore.Weighted
 	indexer Rebuilder
 	turns   Analyzer
@@ -112,7 +112,7 @@ func NewSearchIndex(o SearchIndexOptions) (*SearchIndex, error) {
 		o.Now = time.Now
 	}
 	return &SearchIndex{
-		store: o.Store, indexes: indexes, max: o.MaxBytes, large: seat{now: o.Now}, scratch: semaphore.NewWeighted(maxScratch),
+		store: o.Store, indexes: indexes, max: o.MaxBytes, large: largeIndexSlot{now: o.Now}, scratch: semaphore.NewWeighted(maxScratch),
 		indexer: o.Indexer, turns: o.Turns, log: o.Log,
 	}, nil
 }
@@ -212,7 +212,7 @@ func (l *SearchIndex) searchIndex(ctx context.Context, found Found, q viewedSear
 		return found, false, nil
 	}
 	if at != nil {
-		defer l.large.leave(at)
+		defer l.large.release(at)
 	}
 	lack, err := l.update(ctx, timeUp, indexAt{x, at}, q)
 	if err != nil {
@@ -418,16 +418,16 @@ func (q viewedSearch) waiting() (n int) {
 }
 
 // index returns the user's index, an empty one if there is none in memory; nil while a large one must wait for another. A
-// large one is in a seat that must be left.
+// large one is in the slot and must be released.
 func (l *SearchIndex) index(
 	ctx context.Context,
 	timeUp <-chan time.Time,
 	state store.SearchIndexState,
-) (x *userIndex, at *sitting, err error) {
+) (x *userIndex, at *slotIndex, err error) {
 	if indexBytes(state.Segments) <= l.max/2 {
 		return l.cached(state.Scope), nil, nil
 	}
-	at, err = l.large.take(ctx, timeUp, state.Scope, func() *userIndex {
+	at, err = l.large.acquire(ctx, timeUp, state.Scope, func() *userIndex {
 		x := l.cached(state.Scope) // it may have grown there
 		l.indexes.Invalidate(state.Scope)
 		return x
@@ -455,10 +455,10 @@ func indexBytes(segments []store.SegmentInfo) (sum int64) {
 	return sum
 }
 
-// indexAt is an index and where it lies: in a seat, or, where that is nil, in the cache.
+// indexAt is an index and where it lies: in the slot, or, if at is nil, in the cache.
 type indexAt struct {
 	*userIndex
-	at *sitting
+	at *slotIndex
 }
 
 // update waits until the index has what the state names, as long as a call may wait for that.
@@ -500,7 +500,7 @@ func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *
 	}
 	u = &update{done: make(chan struct{})}
 	x.running = u
-	l.large.stay(x.at)
+	l.large.retain(x.at)
 	began := l.large.now()
 	safegroup.Go(func() (err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestUpdate)
@@ -518,7 +518,7 @@ func (l *SearchIndex) begin(ctx context.Context, x indexAt, q viewedSearch) (u *
 		x.updating.Lock()
 		x.running = nil
 		x.updating.Unlock()
-		l.large.leave(x.at)
+		l.large.release(x.at)
 		close(u.done)
 	})
 	return u, true

@@ -32,7 +32,7 @@ func Pages(p memory.Part) int {
 		if !found {
 			return pages
 		}
-		objects, ok := objectStream(after, left)
+		objects, ok := readObjectStream(after, left)
 		if !ok {
 			return 0
 		}
@@ -42,9 +42,9 @@ func Pages(p memory.Part) int {
 	}
 }
 
-// objectStream is what the stream holds whose dictionary names it as one of objects (ISO 32000-1, 7.5.7), of which after is
-// what follows; false where it is not read in full.
-func objectStream(after []byte, most int) ([]byte, bool) {
+// readObjectStream decompresses the object stream whose dictionary begins with after (ISO 32000-1, 7.5.7). It returns false if
+// the stream is damaged or longer than most bytes.
+func readObjectStream(after []byte, most int) ([]byte, bool) {
 	dictionary, data, found := bytes.Cut(after, []byte("stream"))
 	if !found || bytes.Contains(dictionary, []byte("endobj")) || bytes.Contains(dictionary, []byte("/Predictor")) {
 		return nil, false

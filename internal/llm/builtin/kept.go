@@ -130,7 +130,7 @@ func covered(clause string, read []finding) bool {
 // lasts judges whether a clause is worth keeping. One that gives a property of the person its value is; one that chooses a tool
 // needs less to be so; one of nobody in particular, or whose object a rule does not take for a lasting one, more.
 func (t *retelling) lasts(clause string, refused bool) bool {
-	if len(clause) > maxKeptBytes || !extract.Asserts(clause) || !t.means(clause) {
+	if len(clause) > maxKeptBytes || !extract.Asserts(clause) || !t.standsAlone(clause) {
 		return false
 	}
 	line, attribute := t.worth, t.attribute(clause)
@@ -157,8 +157,8 @@ func (t *retelling) states(clause string) bool {
 	return len(clause) <= maxKeptBytes && !t.tooShort(clause) && extract.Asserts(clause)
 }
 
-// means reports whether a clause says something to whoever did not hear what was said around it.
-func (t *retelling) means(clause string) bool {
+// standsAlone reports whether the clause can be understood without the sentences around it.
+func (t *retelling) standsAlone(clause string) bool {
 	if lately.MatchString(clause) {
 		clause = strings.TrimPrefix(clause, "这")
 	}

@@ -358,7 +358,7 @@ func (g *grammar) read(sentence string, last []finding) []finding {
 	if len(sentence) > maxSentenceBytes || g.blocked.MatchString(asserted) {
 		return nil
 	}
-	if f, ok := g.correction(sentence, last); ok {
+	if f, ok := g.applyCorrection(sentence, last); ok {
 		return []finding{f}
 	}
 	var out []finding
@@ -472,8 +472,8 @@ func verbsOf(doing string) []string {
 	return out
 }
 
-// correction is what was stated last as a sentence mends it.
-func (g *grammar) correction(sentence string, last []finding) (finding, bool) {
+// applyCorrection returns the last finding changed as the sentence corrects it, and false if the sentence corrects none.
+func (g *grammar) applyCorrection(sentence string, last []finding) (finding, bool) {
 	said := strings.TrimRight(strings.TrimSpace(sentence), " .,!~;…")
 	for _, c := range g.corrections() {
 		m := c.pattern.FindStringSubmatch(said)

@@ -56,7 +56,7 @@ type message struct {
 	counted      bool // its passages are in the statistics
 }
 
-// class is what of a message decides its factors, but for its speaker and its time.
+// class groups messages that get the same ranking factors. Speaker and time have factors of their own.
 type class uint8
 
 const (

@@ -121,7 +121,7 @@ func (s *summaryStore) ChangeSummary(ctx context.Context, w store.SummaryWrite) 
 	if first, err := s.repeatedChange(ctx, w, d); err != nil || first.Revision > 0 {
 		return first, err
 	}
-	if err := s.isCurrent(ctx, d.Target, w.Base); err != nil {
+	if err := s.checkBase(ctx, d.Target, w.Base); err != nil {
 		return memory.SummaryRevision{}, err
 	}
 	if covers, err := s.coversErased(ctx, w); err != nil || covers {
@@ -218,8 +218,9 @@ func (s *summaryStore) repeatedChange(ctx context.Context, w store.SummaryWrite,
 	return first.revision(), s.lookAtSummary(ctx, w.Scope, d.Session, w.Time)
 }
 
-// isCurrent refuses a change that was decided against a revision that is not the last. That one after it is free is up to its key.
-func (s *summaryStore) isCurrent(ctx context.Context, target string, base int64) error {
+// checkBase returns a contention error if the store has no revision base of the summary. The unique key of the next revision protects
+// against a concurrent insert.
+func (s *summaryStore) checkBase(ctx context.Context, target string, base int64) error {
 	if base == 0 {
 		return nil
 	}

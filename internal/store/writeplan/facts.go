@@ -16,9 +16,10 @@ const MaxOperation = 4 << 10
 // CreatesUser reports whether the write creates a user who does not exist: only a person's first write about them does.
 func CreatesUser(w store.FactWrite) bool { return w.Scope == "" && w.JobID == "" }
 
-// OfLife refuses a write for another life of the user than the one that is lived.
-func OfLife(w store.FactWrite, lived memory.ScopeKey) error {
-	if lived != w.Scope && !CreatesUser(w) {
+// OfLife returns NotFound if the write's scope key is not current, the user's: the user was erased meanwhile. A write that creates
+// the user has none.
+func OfLife(w store.FactWrite, current memory.ScopeKey) error {
+	if current != w.Scope && !CreatesUser(w) {
 		return store.UserNotFound(w.User)
 	}
 	return nil
