@@ -55,10 +55,12 @@ type Resolved struct {
 	Unknown   bool               // whether a model was named of which nothing is known
 	Documents bool               // whether the model is known to read PDF documents
 	Rules     *contentchecks.Set // the profile's checks, ready; nil for none
+	// TokenCounter counts by the profile's Counter. It is never nil where Resolve returned no error.
+	TokenCounter tokens.Counter
 }
 
 // Resolve returns the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
-// which nothing is known is counted for by an estimate.
+// which nothing is known is counted for by an estimate. A counter of an unknown name is a memory.Error.
 //
 // A budget that the call sets, or the model's window where that is smaller, is for the context with what is reserved for
 // the answer and the tools. One of the profile is for the context alone where the window is known and holds both: it says
@@ -81,7 +83,10 @@ func (p Set) Resolve(c Call) (Resolved, error) {
 	c.Overrides.apply(&profile)
 	out.share(&profile, c.Overrides.Has(BudgetTokens))
 	out.Profile = profile
-	out.History, err = p.named(out.History)
+	if out.History, err = p.named(out.History); err != nil {
+		return out, err
+	}
+	out.TokenCounter, err = tokens.ByName(out.Counter)
 	return out, err
 }
 

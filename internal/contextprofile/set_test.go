@@ -70,6 +70,17 @@ func TestResolve(t *testing.T) {
 			t.Errorf("known: %+v", r)
 		}
 	})
+	t.Run("the counter is there by its name, and an unknown name is refused", func(t *testing.T) {
+		for model, want := range map[string]string{"": "o200k_base", "tiny": "cl100k_base", "nobody-knows": "estimate"} {
+			if r := resolve(t, contextprofile.Call{Model: model}); r.TokenCounter.Name() != want || r.Counter != want {
+				t.Errorf("%q: counted by %s, named %s, want %s", model, r.TokenCounter.Name(), r.Counter, want)
+			}
+		}
+		_, err := policies().Resolve(contextprofile.Call{Overrides: contextprofile.Overrides{}.With("counter", "abacus")})
+		if memory.ReasonOf(err) != memory.ReasonFieldInvalid {
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("the profile's budget may be raised as far as the window leaves, one of the call may not", func(t *testing.T) {
 		for _, c := range []struct {
 			name            string

@@ -30,10 +30,7 @@ func (s *Histories) CheckMessages(ctx context.Context, p CheckParams) (Checked, 
 	if err != nil {
 		return Checked{}, err
 	}
-	counter, err := tokens.ByName(resolved.Counter)
-	if err != nil {
-		return Checked{}, err
-	}
+	counter := resolved.TokenCounter
 	if len(p.Rules) > 0 {
 		counter = tokens.Within(ctx, counter)
 	}

@@ -215,15 +215,11 @@ func (s *ContextBuilder) resolve(p *ContextParams) (contextprofile.Resolved, err
 	if err != nil || p.Tools == "" {
 		return resolved, err
 	}
-	counter, err := tokens.ByName(resolved.Counter)
+	cost, err := tokens.Tools(p.Tools, resolved.TokenCounter, tokens.ToolsField)
 	if err != nil {
 		return resolved, err
 	}
-	cost, err := tokens.Tools(p.Tools, counter, tokens.ToolsField)
-	if err != nil {
-		return resolved, err
-	}
-	p.Policy.ToolSchemaTokens += tokens.Tokens(counter, cost)
+	p.Policy.ToolSchemaTokens += tokens.Tokens(resolved.TokenCounter, cost)
 	return s.profiles.Resolve(p.Policy)
 }
 
@@ -263,10 +259,6 @@ func (s *ContextBuilder) decide(
 ) (ContextResult, error) {
 	out := undecided(p, g, r)
 	out.History = h.Result
-	counter, err := tokens.ByName(r.Counter)
-	if err != nil {
-		return out, err
-	}
 	in := assemblyInput(p, g, h, r)
 	in.TakeApart = s.sentences.by(ctx, r.Counter)
 	hits := &recallReader{ctx: ctx, b: s, user: p.Ref.UserRef, out: &out, ahead: g.ahead, filling: g.fill}
@@ -275,7 +267,8 @@ func (s *ContextBuilder) decide(
 		defer hits.ahead.end()
 	}
 	in.Recall, in.Fill = hits.read, hits.fill
-	in.Counter = tokens.Within(ctx, counter)
+	in.Counter = tokens.Within(ctx, r.TokenCounter)
+	var err error
 	out.Result, err = assembly.Assemble(ctx, in)
 	if ended := ctx.Err(); ended != nil {
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)

@@ -52,11 +52,11 @@ type Counts struct {
 
 // CountTokens counts the tokens of texts, messages and tools. Each one is rounded up for itself.
 func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, error) {
-	counter, err := s.counter(p)
+	resolved, err := s.profiles.Resolve(countedFor("", p.Model, p.Counter))
 	if err != nil {
 		return Counts{}, err
 	}
-	counter = tokens.Within(ctx, counter)
+	counter := tokens.Within(ctx, resolved.TokenCounter)
 	tools, err := tokens.Tools(p.Tools, counter, tokens.ToolsField)
 	if err != nil {
 		return Counts{}, err
@@ -78,15 +78,6 @@ func (s *Histories) CountTokens(ctx context.Context, p CountParams) (Counts, err
 		}
 	}
 	return out, nil
-}
-
-// counter returns the model's counter, else the one asked for, else the default profile's.
-func (s *Histories) counter(p CountParams) (tokens.Counter, error) {
-	resolved, err := s.profiles.Resolve(countedFor("", p.Model, p.Counter))
-	if err != nil {
-		return nil, err
-	}
-	return tokens.ByName(resolved.Counter)
 }
 
 // countedFor is a call by a profile, "" for the default, whose tokens are counted for a model, or by the counter where no

@@ -78,10 +78,6 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r contex
 	if err := validOverride(p, r); err != nil {
 		return 0, err
 	}
-	counter, err := tokens.ByName(r.Counter)
-	if err != nil {
-		return 0, err
-	}
 	all := visible(g.tail)
 	recorded := len(all)
 	for _, m := range p.Pending {
@@ -96,7 +92,8 @@ func (s *ContextBuilder) promised(ctx context.Context, p ContextParams, r contex
 	if !trial.Compress.Strategy.IsCustom() {
 		trial.Compress.Prompt = anySummary // what it is answered is of no interest
 	}
-	plan, err := compaction.Decide(ctx, compaction.History{Messages: all, Counter: tokens.Within(ctx, counter), Window: r.Window}, trial)
+	counter := tokens.Within(ctx, r.TokenCounter)
+	plan, err := compaction.Decide(ctx, compaction.History{Messages: all, Counter: counter, Window: r.Window}, trial)
 	if err != nil {
 		return 0, err
 	}
@@ -274,11 +271,6 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	if !r.History.IsSet() || len(g.tail) == 0 {
 		return out, nil
 	}
-	counter, err := tokens.ByName(r.Counter)
-	if err != nil {
-		return out, err
-	}
-	counter = tokens.Within(ctx, counter)
 	all := visible(slices.Concat(g.head, g.tail))
 	recorded := len(all)
 	for _, m := range p.Pending { // they stand as they are; what they answer must stay
@@ -290,7 +282,7 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	}
 	plan, err := compaction.Decide(
 		ctx,
-		compaction.History{Messages: all, Counter: counter, Window: r.Window, Location: g.location},
+		compaction.History{Messages: all, Counter: tokens.Within(ctx, r.TokenCounter), Window: r.Window, Location: g.location},
 		g.promise.due(unasked(r.History)),
 	)
 	if err != nil {
