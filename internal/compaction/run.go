@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/toolcalls"
 )
 
@@ -36,7 +37,8 @@ func stopped(ctx context.Context) error {
 
 // newRun makes items of the messages.
 func newRun(ctx context.Context, h History, p Policy) *run {
-	r := &run{history: h, policy: p, items: make(list, len(h.Messages)), ended: func() bool { return ctx.Err() != nil }}
+	r := &run{history: h, policy: p, items: make(list, len(h.Messages))}
+	r.within(ctx)
 	all := make([]item, len(h.Messages))
 	for i, m := range EnsureIDs(h.Messages) {
 		it := &all[i]
@@ -48,11 +50,17 @@ func newRun(ctx context.Context, h History, p Policy) *run {
 		if h.Tokens != nil {
 			it.tokens = h.Tokens[i]
 		} else {
-			it.tokens = MessageTokens(m, h.Counter)
+			it.tokens = MessageTokens(m, r.history.Counter)
 		}
 	}
 	r.before = r.actual()
 	return r
+}
+
+// within lets the run stop soon after ctx has ended. Clones of a plan go on within the context of their own call.
+func (r *run) within(ctx context.Context) {
+	r.ended = func() bool { return ctx.Err() != nil }
+	r.history.Counter = tokens.Within(ctx, r.history.Counter)
 }
 
 // clone is a run that goes on by itself.
