@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/grpcapi"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
@@ -52,7 +52,7 @@ type Options struct {
 type App struct {
 	log      *slog.Logger
 	stores   *stores
-	server   *grpcapi.Server
+	server   *grpcserver.Server
 	ports    ports
 	loops    []func(context.Context) error // the background work
 	opened   *closers
@@ -296,7 +296,7 @@ func (c *closers) close() error {
 const checkEvery = 5 * time.Second
 
 // watch keeps the server's health what the primary store's is.
-func watch(primary store.PrimaryStore, server *grpcapi.Server, log *slog.Logger) func(context.Context) error {
+func watch(primary store.PrimaryStore, server *grpcserver.Server, log *slog.Logger) func(context.Context) error {
 	check := func(ctx context.Context) error {
 		err := primary.Check(ctx)
 		if err == nil {

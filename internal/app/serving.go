@@ -15,12 +15,13 @@ import (
 
 	"google.golang.org/grpc/stats"
 
-	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/console"
-	"github.com/stratamem/strata/internal/grpcapi"
-	"github.com/stratamem/strata/internal/httpapi"
+	"github.com/stratamem/strata/internal/edge/admission"
+	"github.com/stratamem/strata/internal/edge/console"
+	"github.com/stratamem/strata/internal/edge/grpcapi"
+	"github.com/stratamem/strata/internal/edge/grpcserver"
+	"github.com/stratamem/strata/internal/edge/httpapi"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/telemetry"
 	"github.com/stratamem/strata/internal/workloop"
@@ -70,16 +71,16 @@ type serverParts struct {
 	trend       *console.Trend
 }
 
-func (b base) newServer(p serverParts) (*grpcapi.Server, error) {
-	o := grpcapi.Options{
+func (b base) newServer(p serverParts) (*grpcserver.Server, error) {
+	o := grpcserver.Options{
 		API: b.newAPI(p), RequestTimeout: b.cfg.RequestTimeout, DrainTimeout: b.cfg.DrainTimeout, Log: b.log,
-		Access:    grpcapi.Access{Refusals: b.recorder, Limits: p.limits.rates},
-		Admission: grpcapi.Admission{Gate: p.gates.gate, Turns: p.gates.turns, StoreLimit: p.gates.storeLimit},
-		Port: grpcapi.Port{
+		Access:    grpcserver.Access{Refusals: b.recorder, Limits: p.limits.rates},
+		Admission: grpcserver.Admission{Gate: p.gates.gate, Turns: p.gates.turns, StoreLimit: p.gates.storeLimit},
+		Port: grpcserver.Port{
 			Reflection: b.cfg.Reflection, MaxConnections: b.cfg.MaxConnections, ReplyTimeout: b.cfg.ReplyTimeout,
 		},
-		Observed: grpcapi.Observed{Meter: b.recorder, Calls: p.calls, Traces: p.traces},
-		HTTP:     func(api grpcapi.Entrance) (http.Handler, error) { return b.newHTTP(api, p) },
+		Observed: grpcserver.Observed{Meter: b.recorder, Calls: p.calls, Traces: p.traces},
+		HTTP:     func(api grpcserver.Entrance) (http.Handler, error) { return b.newHTTP(api, p) },
 	}
 	if b.cfg.Auth == config.AuthRequired {
 		o.Access.Verifier = p.limits.tenants
@@ -88,13 +89,13 @@ func (b base) newServer(p serverParts) (*grpcapi.Server, error) {
 		o.Port.TLS = p.credentials.tls.Config()
 	}
 	if p.trail != nil {
-		o.Audit = grpcapi.Audit{To: p.trail, Agents: b.cfg.Audit == config.AuditAgents}
+		o.Audit = grpcserver.Audit{To: p.trail, Agents: b.cfg.Audit == config.AuditAgents}
 	}
-	return grpcapi.New(o)
+	return grpcserver.New(o)
 }
 
 // newAPI makes the services of the API over the use cases.
-func (b base) newAPI(p serverParts) grpcapi.API {
+func (b base) newAPI(p serverParts) grpcserver.API {
 	c := p.cases
 	var entries grpcapi.AuditEntries
 	if p.trail != nil {
@@ -118,7 +119,7 @@ func (b base) newAPI(p serverParts) grpcapi.API {
 }
 
 // newHTTP makes the handler of callers who do not speak gRPC.
-func (b base) newHTTP(api grpcapi.Entrance, p serverParts) (http.Handler, error) {
+func (b base) newHTTP(api grpcserver.Entrance, p serverParts) (http.Handler, error) {
 	hosts := b.cfg.HTTPHosts.List()
 	if len(hosts) == 0 && !b.cfg.Insecure && b.cfg.Auth != config.AuthRequired { // only this machine reaches the port: see config.Validate
 		hosts = httpapi.LoopbackHosts()

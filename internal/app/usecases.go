@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/jobrunner"
 	"github.com/stratamem/strata/internal/llm/builtin"

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc"
 
-	"github.com/stratamem/strata/internal/mcpserver"
+	"github.com/stratamem/strata/internal/edge/mcpserver"
 )
 
 // mcpCmd serves the Model Context Protocol to the program that started it.

@@ -3,9 +3,9 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/stratamem/strata/internal/admission"
 	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/edge/admission"
 )
 
 // CallRefused implements admission.Meter.

@@ -19,7 +19,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/console"
+	"github.com/stratamem/strata/internal/edge/console"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

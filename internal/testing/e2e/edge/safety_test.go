@@ -21,7 +21,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/app"
 	"github.com/stratamem/strata/internal/config"
-	"github.com/stratamem/strata/internal/grpcapi"
+	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )
 
@@ -81,7 +81,7 @@ func TestServerHabits(t *testing.T) {
 		})
 		var trailer metadata.MD
 		e2e.Must(h.Record(h.Ctx, &memoryv1.RecordRequest{UserId: "ada", SessionId: "s", Messages: []*memoryv1.Message{e2e.User("", "x")}}, grpc.Trailer(&trailer)))(t)
-		if len(trailer.Get(grpcapi.HandlerTimeTrailer)) != 1 {
+		if len(trailer.Get(grpcserver.HandlerTimeTrailer)) != 1 {
 			t.Errorf("trailer %v", trailer)
 		}
 	})
