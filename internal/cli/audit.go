@@ -61,7 +61,7 @@ func (c *auditCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("time"), cut.columns("principal", "call", "outcome", "user"), spare.columns("about", "items"),
 				cut.columns("address")), auditRows(all.GetEntries()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, e := range all.GetEntries() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"strings"
 
@@ -32,30 +33,6 @@ func (f authorFlag) name(env Env) string {
 		}
 	}
 	return ""
-}
-
-// dial prepares a connection to the server, after misspelt environment variables are refused.
-func (r *run) dial() (*client.Client, error) {
-	if err := config.CheckEnv(r.env.Environ, clientEnv()); err != nil {
-		return nil, err
-	}
-	token, err := r.token()
-	if err != nil {
-		return nil, err
-	}
-	return dial(server{r.Server, r.CA}, token)
-}
-
-// token is the token of the caller's key, "" for none.
-func (r *run) token() (string, error) {
-	if r.Key != "" || r.KeyFile == "" {
-		return strings.TrimSpace(r.Key), nil
-	}
-	b, err := os.ReadFile(r.KeyFile)
-	if err != nil {
-		return "", usagef("--key-file: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }
 
 // server is where a server is, and who may have signed its certificate: see options.
@@ -92,11 +69,6 @@ func dial(to server, token string) (*client.Client, error) {
 		return nil, usagef("--server %s: %w", to.address, err)
 	}
 	return c, nil
-}
-
-// call runs f with a client of the server, within the timeout.
-func (r *run) call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) error) error {
-	return callOn(r, memoryv1.NewMemoryServiceClient, f)
 }
 
 // callOn runs f with a client of one of the server's services, within the timeout.
@@ -176,3 +148,63 @@ func pages(limit atMost, most int, ask func(size int32, token string) (have int,
 		}
 	}
 }
+
+// maxJobs is the most that the API returns of jobs at once.
+const maxJobs = 500
+
+// maxPage is the most that the API returns of messages at once.
+const maxPage = 1000
+
+// atMost is the --limit of a list: how many things to print, 0 for all.
+type atMost int
+
+// Validate is called by kong, which puts the flag before the error.
+func (n atMost) Validate() error {
+	if n < 0 {
+		return fmt.Errorf("it is %d: set it from 1, or to 0 for all", n)
+	}
+	return nil
+}
+
+// pageSize is how many things to ask for when some of a limit are there; a limit of 0 means all.
+func pageSize(limit atMost, have, most int) int32 {
+	if limit == 0 {
+		return int32(most)
+	}
+	return int32(min(int(limit)-have, most))
+}
+
+// maxSessions is the most that the API returns of sessions at once.
+const maxSessions = 500
+
+// dial prepares a connection to the server, after misspelt environment variables are refused.
+func (r *run) dial() (*client.Client, error) {
+	if err := config.CheckEnv(r.env.Environ, clientEnv()); err != nil {
+		return nil, err
+	}
+	token, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	return dial(server{r.Server, r.CA}, token)
+}
+
+// token is the token of the caller's key, "" for none.
+func (r *run) token() (string, error) {
+	if r.Key != "" || r.KeyFile == "" {
+		return strings.TrimSpace(r.Key), nil
+	}
+	b, err := os.ReadFile(r.KeyFile)
+	if err != nil {
+		return "", usagef("--key-file: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// call runs f with a client of the server, within the timeout.
+func (r *run) call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) error) error {
+	return callOn(r, memoryv1.NewMemoryServiceClient, f)
+}
+
+// maxFacts is the most that the API returns of facts at once.
+const maxFacts = 500

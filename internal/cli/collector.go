@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
+	"strings"
 
 	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/safegroup"
@@ -98,4 +100,9 @@ func afterCollections(f func()) (stop func()) {
 func notifyCollected(collected chan<- struct{}) {
 	garbage := &struct{ _ [64]byte }{} // not so small that it would share its place with others
 	runtime.AddCleanup(garbage, func(c chan<- struct{}) { c <- struct{}{} }, collected)
+}
+
+// isSet reports whether the operator set a variable of the Go runtime.
+func isSet(env Env, name string) bool {
+	return slices.ContainsFunc(env.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }

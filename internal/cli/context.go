@@ -82,12 +82,12 @@ func (c *contextCmd) print(r *run, w io.Writer, reply *memoryv1.BuildContextResp
 		fmt.Fprintln(w, strings.TrimSuffix(clean(s), "\n"))
 	}
 	if c.Explain && r.Output == "table" {
-		r.explainTables(reply)
+		explainTables(r, reply)
 	}
 }
 
 // explainTables prints on stderr how facts and recalled lines were found.
-func (r *run) explainTables(reply *memoryv1.BuildContextResponse) {
+func explainTables(r *run, reply *memoryv1.BuildContextResponse) {
 	if rows := factScoreRows(reply); len(rows) > 0 {
 		fmt.Fprintln(r.env.Stderr)
 		r.table(r.env.Stderr, scoreColumns(), rows)

@@ -50,11 +50,11 @@ func failed(text, fix string) finding { return finding{Status: "fail", Text: tex
 func (c *doctorCmd) Run(r *run) error {
 	cfg, err := c.load(r)
 	all := []finding{named("configuration", checkConfig(cfg, err))}
-	all = append(all, r.checkServer(cfg)...)
+	all = append(all, checkServer(r, cfg)...)
 	if isLocal(r.options.Server) && cfg.Primary() == config.PrimarySQLite {
 		all = append(all, named("data directory", checkDirectory(cfg)), named("disk space", checkDisk(cfg)))
 	}
-	return r.report(all)
+	return report(r, all)
 }
 
 func named(check string, f finding) finding {
@@ -62,7 +62,7 @@ func named(check string, f finding) finding {
 	return f
 }
 
-func (r *run) report(all []finding) error {
+func report(r *run, all []finding) error {
 	if r.Output == "json" {
 		if err := r.showValue(all); err != nil {
 			return err
@@ -98,7 +98,7 @@ func checkConfig(cfg config.Loaded, err error) finding {
 }
 
 // checkServer asks a running server. Without one the other checks of it make no sense.
-func (r *run) checkServer(cfg config.Loaded) []finding {
+func checkServer(r *run, cfg config.Loaded) []finding {
 	token, err := r.token()
 	if err != nil {
 		return []finding{named("credential", failed(err.Error(), "name a file that can be read"))}
@@ -110,15 +110,15 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	health := named("server", r.checkHealth(ctx, conn))
+	health := named("server", checkHealth(r, ctx, conn))
 	if health.Status == "fail" {
 		return []finding{health}
 	}
-	if f := r.checkCredential(ctx, conn); f.Status == "fail" {
+	if f := checkCredential(r, ctx, conn); f.Status == "fail" {
 		return []finding{health, named("credential", f)}
 	}
 	all := []finding{
-		health, named("API", r.checkAPI(ctx, conn)), named("clock", r.checkClock(ctx, conn)), named("parked jobs", checkJobs(ctx, conn)),
+		health, named("API", checkAPI(r, ctx, conn)), named("clock", checkClock(r, ctx, conn)), named("parked jobs", checkJobs(ctx, conn)),
 	}
 	if isLocal(r.options.Server) {
 		all = append(all, checkMetrics(ctx, cfg)...)
@@ -126,7 +126,7 @@ func (r *run) checkServer(cfg config.Loaded) []finding {
 	return all
 }
 
-func (r *run) checkHealth(ctx context.Context, server *client.Client) finding {
+func checkHealth(r *run, ctx context.Context, server *client.Client) finding {
 	reply, err := grpc_health_v1.NewHealthClient(server.Conn()).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		return failed("no answer from "+r.options.Server+": "+faultText(err), connectHint(r.options.Server, faultText(err)))
@@ -138,7 +138,7 @@ func (r *run) checkHealth(ctx context.Context, server *client.Client) finding {
 }
 
 // checkCredential asks what every role may ask.
-func (r *run) checkCredential(ctx context.Context, server *client.Client) finding {
+func checkCredential(r *run, ctx context.Context, server *client.Client) finding {
 	_, err := server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1})
 	if status.Code(err) == codes.Unauthenticated {
 		return failed("the server lets nobody in with what was given", r.keyHint())
@@ -147,7 +147,7 @@ func (r *run) checkCredential(ctx context.Context, server *client.Client) findin
 }
 
 // checkAPI compares the server's service with the one this program was built for.
-func (r *run) checkAPI(ctx context.Context, server *client.Client) finding {
+func checkAPI(r *run, ctx context.Context, server *client.Client) finding {
 	theirs, err := serverFile(ctx, server, "memory.v1.MemoryService")
 	if err != nil {
 		return warn("the server's version cannot be compared: "+faultText(err), "turn its setting reflection on")
@@ -190,7 +190,7 @@ func serverFile(ctx context.Context, server *client.Client, symbol string) (*des
 const maxSkew = 5 * time.Second
 
 // checkClock compares the clocks: the context of a user that does not exist is empty and carries the server's time.
-func (r *run) checkClock(ctx context.Context, server *client.Client) finding {
+func checkClock(r *run, ctx context.Context, server *client.Client) finding {
 	before := r.env.Now()
 	reply, err := server.Memory.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
 	if code := status.Code(err); code == codes.PermissionDenied || code == codes.NotFound {

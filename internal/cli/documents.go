@@ -170,7 +170,7 @@ func (c *documentsListCmd) Run(r *run) error {
 				})
 			}
 			r.table(w, slices.Concat(cut.columns("namespace", "key"), spare.columns("put", "expires"), cut.columns("value")), rows)
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, d := range all.GetDocuments() {
@@ -271,5 +271,5 @@ func (c *documentsNamespacesCmd) Run(r *run) error {
 			fmt.Fprintln(w, namespaceText(n.GetLabels()))
 		}
 	}
-	return r.show(all, views{table: func(w io.Writer) { list(w); r.more(all.GetNextPageToken()) }, quiet: list})
+	return r.show(all, views{table: func(w io.Writer) { list(w); more(r, all.GetNextPageToken()) }, quiet: list})
 }

@@ -59,17 +59,17 @@ func erasingBy[C, Q any, P erased](
 }
 
 // erase shows what would go, asks, erases, and shows the receipt.
-func (r *run) erase(f confirmFlags, e erasing) error {
+func erase(r *run, f confirmFlags, e erasing) error {
 	if f.DryRun || !f.Yes {
 		would, err := e.call(true)
 		if err != nil {
 			return err
 		}
 		if f.DryRun {
-			return r.showExtent(would.GetExtent())
+			return showExtent(r, would.GetExtent())
 		}
 		asked := fmt.Sprintf("This erases %s for good: %s, and what was made of them.", e.what, extentText(would.GetExtent()))
-		if err := r.confirm(asked, e.name); err != nil {
+		if err := confirm(r, asked, e.name); err != nil {
 			return err
 		}
 	}
@@ -78,15 +78,15 @@ func (r *run) erase(f confirmFlags, e erasing) error {
 	if err != nil {
 		return err
 	}
-	job, err := r.waited(reply.GetJob(), until)
-	return errors.Join(err, r.showErasure(job))
+	job, err := waited(r, reply.GetJob(), until)
+	return errors.Join(err, showErasure(r, job))
 }
 
 // waited returns the job once it is done or parked, or as it is when the time is up: the server waits no longer in one call than its
 // request-timeout, so it is asked again. After an error the job is returned as it was last seen.
-func (r *run) waited(j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
+func waited(r *run, j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
 	for since := r.env.Now(); isUnderWay(j); {
-		left := r.beforeNext(since, until)
+		left := beforeNext(r, since, until)
 		if left <= 0 {
 			break
 		}
@@ -102,7 +102,7 @@ func (r *run) waited(j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
 
 // beforeNext pauses before a command that waits asks the server again, and returns how long it may wait then; 0 or less when the time is up
 // or the command is stopped.
-func (r *run) beforeNext(since, until time.Time) time.Duration {
+func beforeNext(r *run, since, until time.Time) time.Duration {
 	now := r.env.Now()
 	timer := time.NewTimer(pauseBetween(now.Sub(since), until.Sub(now)))
 	defer timer.Stop()
@@ -150,7 +150,7 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func (r *run) showExtent(x *memoryv1.ErasureExtent) error {
+func showExtent(r *run, x *memoryv1.ErasureExtent) error {
 	return r.show(x, views{
 		table: func(w io.Writer) { fmt.Fprintf(w, "would erase %s, and what was made of them\n", extentText(x)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, x.GetMessages()) },
@@ -158,7 +158,7 @@ func (r *run) showExtent(x *memoryv1.ErasureExtent) error {
 }
 
 // confirm says what would go, and has a person type its name.
-func (r *run) confirm(asked, name string) error {
+func confirm(r *run, asked, name string) error {
 	fmt.Fprintln(r.env.Stderr, asked)
 	fmt.Fprintf(r.env.Stderr, "Type %s to go on: ", oneLine(name))
 	line, err := bufio.NewReader(r.env.Stdin).ReadString('\n')
@@ -172,10 +172,10 @@ func (r *run) confirm(asked, name string) error {
 }
 
 // showErasure prints the receipt.
-func (r *run) showErasure(j *memoryv1.Job) error {
+func showErasure(r *run, j *memoryv1.Job) error {
 	return r.show(j, views{
 		table: func(w io.Writer) {
-			r.printReceipt(w, j)
+			printReceipt(r, w, j)
 			if j.GetState() == memoryv1.JobState_JOB_STATE_OPEN {
 				fmt.Fprintf(r.env.Stderr, "erased; what is left in the stores is deleted in the background: strata jobs show %s %s --wait 30s\n",
 					shellWord(j.GetUserId()), j.GetJobId())
@@ -185,12 +185,12 @@ func (r *run) showErasure(j *memoryv1.Job) error {
 	})
 }
 
-func (r *run) printReceipt(w io.Writer, j *memoryv1.Job) {
+func printReceipt(r *run, w io.Writer, j *memoryv1.Job) {
 	r.fields(w, erasureFields(j))
-	r.printStores(w, j.GetErasure().GetStores())
+	printStores(r, w, j.GetErasure().GetStores())
 }
 
-func (r *run) printStores(w io.Writer, stores []*memoryv1.StoreReceipt) {
+func printStores(r *run, w io.Writer, stores []*memoryv1.StoreReceipt) {
 	var rows [][]string
 	for _, s := range stores {
 		rows = append(rows, []string{
@@ -223,7 +223,7 @@ func erasureFields(j *memoryv1.Job) [][]string {
 
 // sessionToErase takes the beginning of a session's id for the session where a person sees the whole id before it is erased; else
 // the id is taken as it is.
-func (r *run) sessionToErase(f confirmFlags, user, given string) (string, error) {
+func sessionToErase(r *run, f confirmFlags, user, given string) (string, error) {
 	if f.Yes && !f.DryRun {
 		return given, nil
 	}
@@ -244,7 +244,7 @@ func (usersEraseCmd) Help() string {
 
 // Run erases the user.
 func (c *usersEraseCmd) Run(r *run) error {
-	return r.erase(c.confirmFlags, erasing{
+	return erase(r, c.confirmFlags, erasing{
 		what: "user " + oneLine(c.User), name: c.User, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.EraseUser,
 			func(validateOnly bool) *memoryv1.EraseUserRequest {
@@ -262,10 +262,10 @@ type sessionsDeleteCmd struct {
 
 // Run erases the session.
 func (c *sessionsDeleteCmd) Run(r *run) (err error) {
-	if c.Session, err = r.sessionToErase(c.confirmFlags, c.User, c.Session); err != nil {
+	if c.Session, err = sessionToErase(r, c.confirmFlags, c.User, c.Session); err != nil {
 		return err
 	}
-	return r.erase(c.confirmFlags, erasing{
+	return erase(r, c.confirmFlags, erasing{
 		what: "session " + oneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteSession,
 			func(validateOnly bool) *memoryv1.DeleteSessionRequest {
@@ -305,7 +305,7 @@ func (c *messagesDeleteCmd) Run(r *run) (err error) {
 	if set != 1 {
 		return usagef("name messages, or give one of --oldest, --before and --all")
 	}
-	if c.Session, err = r.sessionToErase(c.confirmFlags, c.User, c.Session); err != nil {
+	if c.Session, err = sessionToErase(r, c.confirmFlags, c.User, c.Session); err != nil {
 		return err
 	}
 	if len(c.Messages) > 0 {
@@ -313,7 +313,7 @@ func (c *messagesDeleteCmd) Run(r *run) (err error) {
 			return err
 		}
 	}
-	return r.erase(c.confirmFlags, erasing{
+	return erase(r, c.confirmFlags, erasing{
 		what: "messages of session " + oneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteMessages, c.request),
 	})
@@ -370,12 +370,12 @@ func (c *messagesPopCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	reply.Job, err = r.waited(reply.GetJob(), until)
+	reply.Job, err = waited(r, reply.GetJob(), until)
 	return errors.Join(err, r.show(reply, views{
 		table: func(w io.Writer) {
 			if reply.GetReplayed() {
 				fmt.Fprintln(r.env.Stderr, "a call with this request id took them before: they are erased")
-				r.printReceipt(w, reply.GetJob())
+				printReceipt(r, w, reply.GetJob())
 				return
 			}
 			r.table(w, messageColumns(), messageRows(reply.GetMessages()))
@@ -429,9 +429,9 @@ func (c *messagesReplaceCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	reply.Job, err = r.waited(reply.GetJob(), until)
+	reply.Job, err = waited(r, reply.GetJob(), until)
 	return errors.Join(err, r.show(reply, views{
-		table: func(w io.Writer) { r.printReplaced(w, reply) },
+		table: func(w io.Writer) { printReplaced(r, w, reply) },
 		quiet: func(w io.Writer) {
 			for _, id := range reply.GetMessageIds() {
 				fmt.Fprintln(w, id)
@@ -440,7 +440,7 @@ func (c *messagesReplaceCmd) Run(r *run) error {
 	}))
 }
 
-func (r *run) printReplaced(w io.Writer, reply *memoryv1.ReplaceMessagesResponse) {
+func printReplaced(r *run, w io.Writer, reply *memoryv1.ReplaceMessagesResponse) {
 	if reply.GetReplayed() {
 		fmt.Fprintln(w, "a call with this request id replaced the messages before: nothing was changed")
 		return
@@ -448,7 +448,7 @@ func (r *run) printReplaced(w io.Writer, reply *memoryv1.ReplaceMessagesResponse
 	fmt.Fprintf(w, "%s stayed, %s erased, %s recorded\n", counted(int64(reply.GetKept()), "message"),
 		counted(reply.GetJob().GetErasure().GetMessages(), "message"), counted(reply.GetLastSeq()-reply.GetFirstSeq()+1, "message"))
 	if reply.GetJob() != nil {
-		r.printReceipt(w, reply.GetJob())
+		printReceipt(r, w, reply.GetJob())
 	}
 }
 
@@ -471,9 +471,9 @@ func (c *jobsShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	job, err := r.waited(reply.GetJob(), until)
+	job, err := waited(r, reply.GetJob(), until)
 	if job.GetErasure() != nil {
-		return errors.Join(err, r.showErasure(job))
+		return errors.Join(err, showErasure(r, job))
 	}
-	return errors.Join(err, r.showJob(job))
+	return errors.Join(err, showJob(r, job))
 }

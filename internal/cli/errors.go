@@ -34,25 +34,6 @@ func serverText(st *status.Status) string {
 	return st.Message()
 }
 
-// explained adds to the error of a call what a person can do about it. Other errors pass.
-func (r *run) explained(err error) error {
-	st, ok := status.FromError(err)
-	if err == nil || !ok {
-		return err
-	}
-	e := &rpcError{status: st}
-	if st.Code() == codes.Unavailable && len(st.Details()) == 0 {
-		e.hint = connectHint(r.Server, st.Message())
-	}
-	if st.Code() == codes.Unauthenticated {
-		e.hint = r.keyHint()
-	}
-	if st.Code() == codes.DeadlineExceeded && !strings.Contains(st.Message(), "request-timeout of") { // which no client can raise
-		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
-	}
-	return e
-}
-
 // connectHint is what to do where the connection to a server failed so.
 func connectHint(server, fault string) string {
 	switch {
@@ -70,15 +51,6 @@ func connectHint(server, fault string) string {
 		return "no server answers at " + server + ": name its port too, such as " + server + ":8081"
 	}
 	return "no server answers at " + server + ": start one with strata serve, or name another with --server"
-}
-
-// keyHint is what to do where the server lets the caller in with none of its keys.
-func (r *run) keyHint() string {
-	if r.Key == "" && r.KeyFile == "" {
-		return "give the token of a key by STRATA_KEY or --key-file; an admin makes one with strata keys create"
-	}
-	return "the key that you gave is unknown, expired, revoked or of a suspended tenant: the server's log says which; " +
-		"strata keys list shows an admin the state of each"
 }
 
 // commandOf is the command that a line got as far as, without other names that it has.
@@ -167,4 +139,42 @@ func printError(w io.Writer, p palette, err error) {
 	if e.hint != "" {
 		fmt.Fprintf(w, "  %s\n", e.hint)
 	}
+}
+
+// usageError is a fault of the arguments.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errReported ends a run whose failure has been printed already.
+var errReported = errors.New("failed")
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// explained adds to the error of a call what a person can do about it. Other errors pass.
+func (r *run) explained(err error) error {
+	st, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	e := &rpcError{status: st}
+	if st.Code() == codes.Unavailable && len(st.Details()) == 0 {
+		e.hint = connectHint(r.Server, st.Message())
+	}
+	if st.Code() == codes.Unauthenticated {
+		e.hint = r.keyHint()
+	}
+	if st.Code() == codes.DeadlineExceeded && !strings.Contains(st.Message(), "request-timeout of") { // which no client can raise
+		e.hint = "allow it more time with --timeout, now " + r.Timeout.String()
+	}
+	return e
+}
+
+// keyHint is what to do where the server lets the caller in with none of its keys.
+func (r *run) keyHint() string {
+	if r.Key == "" && r.KeyFile == "" {
+		return "give the token of a key by STRATA_KEY or --key-file; an admin makes one with strata keys create"
+	}
+	return "the key that you gave is unknown, expired, revoked or of a suspended tenant: the server's log says which; " +
+		"strata keys list shows an admin the state of each"
 }

@@ -28,11 +28,8 @@ type factsCmd struct {
 	Quarantine factsQuarantineCmd `cmd:"" help:"List what a model proposed and verification refused."`
 }
 
-// The most that the API returns of facts at once, listed and found.
-const (
-	maxFacts    = 500
-	maxFactHits = 200
-)
+// maxFactHits is the most that the API returns of facts that were found.
+const maxFactHits = 200
 
 type factsListCmd struct {
 	User     string   `arg:"" help:"The user."`
@@ -63,7 +60,7 @@ func (c *factsListCmd) Run(r *run) error {
 			columns := slices.Concat(whole.columns("fact"), spare.columns("category"), whole.columns("sig"), spare.columns("about"),
 				whole.columns("since", "until"), wrapped.columns("text"))
 			r.table(w, columns, factRows(all.GetFacts()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, f := range all.GetFacts() {
@@ -135,15 +132,15 @@ type factsShowCmd struct {
 
 // Run prints the fact.
 func (c *factsShowCmd) Run(r *run) error {
-	f, err := r.fact(c.User, c.Fact)
+	f, err := fact(r, c.User, c.Fact)
 	if err != nil {
 		return err
 	}
-	return r.showFact(f)
+	return showFact(r, f)
 }
 
 // fact reads a fact that is named by its id or the beginning of it.
-func (r *run) fact(user, given string) (f *memoryv1.Fact, err error) {
+func fact(r *run, user, given string) (f *memoryv1.Fact, err error) {
 	err = callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
 		return withFact(ctx, client, user, given, func(id string) error {
 			reply, err := client.GetFact(ctx, &memoryv1.GetFactRequest{UserId: user, FactId: id})
@@ -154,7 +151,7 @@ func (r *run) fact(user, given string) (f *memoryv1.Fact, err error) {
 	return f, err
 }
 
-func (r *run) showFact(f *memoryv1.Fact) error {
+func showFact(r *run, f *memoryv1.Fact) error {
 	return r.show(f, views{
 		table: func(w io.Writer) { r.fields(w, factFields(f)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, f.GetFactId()) },
@@ -256,7 +253,7 @@ func (c *factsAddCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showFact(reply.GetFact())
+	return showFact(r, reply.GetFact())
 }
 
 type factsEditCmd struct {
@@ -278,11 +275,11 @@ func (c *factsEditCmd) Run(r *run) error {
 		return err
 	}
 	req.Author = c.name(r.env)
-	return r.updateFact(req)
+	return updateFact(r, req)
 }
 
 // updateFact changes a fact that is named by its id or the beginning of it, and prints it.
-func (r *run) updateFact(req *memoryv1.UpdateFactRequest) error {
+func updateFact(r *run, req *memoryv1.UpdateFactRequest) error {
 	var reply *memoryv1.UpdateFactResponse
 	err := callOn(r, memoryv1.NewFactServiceClient, func(ctx context.Context, client memoryv1.FactServiceClient) error {
 		return withFact(ctx, client, req.GetFact().GetUserId(), req.GetFact().GetFactId(), func(id string) (err error) {
@@ -294,7 +291,7 @@ func (r *run) updateFact(req *memoryv1.UpdateFactRequest) error {
 	if err != nil {
 		return err
 	}
-	return r.showFact(reply.GetFact())
+	return showFact(r, reply.GetFact())
 }
 
 // factArgs name a fact.
@@ -312,7 +309,7 @@ type factPinning struct {
 // to makes the fact what another says of pinned, and prints it.
 func (p factPinning) to(r *run, f *memoryv1.Fact) error {
 	f.UserId, f.FactId = p.User, p.Fact
-	return r.updateFact(&memoryv1.UpdateFactRequest{
+	return updateFact(r, &memoryv1.UpdateFactRequest{
 		Fact: f, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"pinned"}}, Author: p.name(r.env),
 	})
 }
@@ -366,7 +363,7 @@ func (factsDeleteCmd) Help() string {
 
 // Run shows what would go, asks, and deletes the fact.
 func (c *factsDeleteCmd) Run(r *run) error {
-	f, err := r.fact(c.User, c.Fact)
+	f, err := fact(r, c.User, c.Fact)
 	if err != nil {
 		return err
 	}
@@ -381,7 +378,7 @@ func (c *factsDeleteCmd) Run(r *run) error {
 	}
 	if !c.Yes {
 		asked := fmt.Sprintf("This deletes fact %s for good, with its %s: %s", short, counted(f.GetRevision(), "revision"), oneLine(f.GetText()))
-		if err := r.confirm(asked, short); err != nil {
+		if err := confirm(r, asked, short); err != nil {
 			return err
 		}
 	}

@@ -219,7 +219,7 @@ func (c *factsQuarantineCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			columns := slices.Concat(whole.columns("time"), cut.columns("session", "reason", "model", "operation"))
 			r.table(w, columns, quarantineRows(all.GetOperations()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, q := range all.GetOperations() {

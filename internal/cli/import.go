@@ -79,7 +79,7 @@ func (c *importCmd) Run(r *run) error {
 	defer func() { _ = server.Close() }()
 	job := &importJob{
 		run: r, client: server.Memory, skipBad: c.SkipBad,
-		importer: newImporter(), held: map[[sha256.Size]byte]int{}, progress: r.startProgress(sizeOf(in)),
+		importer: newImporter(), held: map[[sha256.Size]byte]int{}, progress: startProgress(r, sizeOf(in)),
 	}
 	err = readLines(in, job.line)
 	job.progress.stop()

@@ -32,7 +32,7 @@ type importProgress struct {
 }
 
 // startProgress begins to show. Quiet shows nothing.
-func (r *run) startProgress(total int64) *importProgress {
+func startProgress(r *run, total int64) *importProgress {
 	p := &importProgress{counts: importCounts{TotalBytes: total}, stop: func() {}}
 	switch {
 	case r.Output == "quiet":

@@ -23,9 +23,6 @@ type jobsCmd struct {
 	Wait   jobsWaitCmd   `cmd:"" help:"Wait until a session's work has come as far as asked."`
 }
 
-// maxJobs is the most that the API returns of jobs at once.
-const maxJobs = 500
-
 type jobsListCmd struct {
 	User    string   `help:"Only of this user."`
 	Session string   `short:"s" help:"Only of this session; needs --user."`
@@ -60,7 +57,7 @@ func jobViews(r *run, jobs []*memoryv1.Job, nextPage string) views {
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("job", "kind", "state"), cut.columns("user", "session"), whole.columns("messages", "tries"),
 				cut.columns("again"), whole.columns("reason")), jobRows(jobs))
-			r.more(nextPage)
+			more(r, nextPage)
 		},
 		quiet: func(w io.Writer) {
 			for _, j := range jobs {
@@ -137,7 +134,7 @@ func jobSpan(j *memoryv1.Job) string {
 	return spanText(j.GetFromSeq(), j.GetToSeq())
 }
 
-func (r *run) showJob(j *memoryv1.Job) error {
+func showJob(r *run, j *memoryv1.Job) error {
 	return r.show(j, views{
 		table: func(w io.Writer) { r.fields(w, jobFields(j)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, j.GetJobId()) },
@@ -191,7 +188,7 @@ func (c *jobsRetryCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showJob(reply.GetJob())
+	return showJob(r, reply.GetJob())
 }
 
 // all retries page by page, each job once.
@@ -233,7 +230,7 @@ func (c *jobsSkipCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showJob(reply.GetJob())
+	return showJob(r, reply.GetJob())
 }
 
 type jobsRevertCmd struct {

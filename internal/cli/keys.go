@@ -46,11 +46,11 @@ func (c *keysCreateCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
+	return r.show(reply, tokenViews(r, reply.GetKey(), reply.GetToken()))
 }
 
 // tokenViews show a token. It stands alone on stdout where a program reads it.
-func (r *run) tokenViews(k *memoryv1.Key, token string) views {
+func tokenViews(r *run, k *memoryv1.Key, token string) views {
 	return views{
 		table: func(w io.Writer) {
 			r.fields(w, keyFields(k))
@@ -105,11 +105,11 @@ func (c *keysListCmd) Run(r *run) error {
 			var rows [][]string
 			for _, k := range all.GetKeys() {
 				rows = append(rows, []string{
-					k.GetKeyId(), keyRoleName(k.GetRole()), r.keyState(k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
+					k.GetKeyId(), keyRoleName(k.GetRole()), keyState(r, k), clock(k.GetLastUseTime()), oneLine(k.GetUserId()), oneLine(k.GetName()),
 				})
 			}
 			r.table(w, slices.Concat(whole.columns("key", "role", "state"), spare.columns("last used"), cut.columns("user", "name")), rows)
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, k := range all.GetKeys() {
@@ -120,7 +120,7 @@ func (c *keysListCmd) Run(r *run) error {
 }
 
 // keyState says whether the key is good.
-func (r *run) keyState(k *memoryv1.Key) string {
+func keyState(r *run, k *memoryv1.Key) string {
 	switch {
 	case k.GetRevokeTime() != nil:
 		return "revoked"
@@ -150,7 +150,7 @@ func (c *keysRotateCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.show(reply, r.tokenViews(reply.GetKey(), reply.GetToken()))
+	return r.show(reply, tokenViews(r, reply.GetKey(), reply.GetToken()))
 }
 
 // keyIDOf is the id in the prefix of a token, strata_<id>_; whatever else it is given it returns as it is.
@@ -206,7 +206,7 @@ func (c *tenantsListCmd) Run(r *run) error {
 	return r.show(all, views{
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows(all.GetTenants()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, t := range all.GetTenants() {
@@ -224,7 +224,7 @@ func tenantRows(all []*memoryv1.Tenant) [][]string {
 	return rows
 }
 
-func (r *run) showTenant(t *memoryv1.Tenant) error {
+func showTenant(r *run, t *memoryv1.Tenant) error {
 	return r.show(t, views{
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("suspended"), cut.columns("tenant")), tenantRows([]*memoryv1.Tenant{t}))
@@ -244,7 +244,7 @@ func (c *tenantsSuspendCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showTenant(reply.GetTenant())
+	return showTenant(r, reply.GetTenant())
 }
 
 type tenantsResumeCmd struct {
@@ -258,5 +258,5 @@ func (c *tenantsResumeCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showTenant(reply.GetTenant())
+	return showTenant(r, reply.GetTenant())
 }

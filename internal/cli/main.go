@@ -4,15 +4,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/stratamem/strata/internal/config"
 )
@@ -23,51 +17,6 @@ const (
 	exitFailure = 1
 	exitUsage   = 2
 )
-
-// Env is what a run sees of the world.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	StdinTerminal  bool
-	StdoutTerminal bool
-	StderrTerminal bool
-	Width          int      // columns of the terminal; 0 when stdout is none
-	Environ        []string // as os.Environ gives it
-	Now            func() time.Time
-	Version        string // set by the build; "" for what the Go toolchain stamped
-}
-
-// OSEnv is the world of this process.
-func OSEnv() Env {
-	e := Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
-		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
-		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-	}
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-		e.Width = w
-	}
-	return e
-}
-
-// getenv returns an environment variable.
-func (e Env) getenv(name string) (string, bool) {
-	value, found := "", false
-	for _, kv := range e.Environ {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-			value, found = v, true
-		}
-	}
-	return value, found
-}
-
-// color reports whether a stream may have colours: only on a terminal, and not where NO_COLOR forbids it
-// (no-color.org).
-func (e Env) color(terminal bool) palette {
-	no, _ := e.getenv("NO_COLOR")
-	return palette{on: terminal && no == ""}
-}
 
 // exit carries the exit code of kong's own flags, such as --help, out of the parser.
 type exit int
@@ -154,14 +103,6 @@ func helpWithEnv(v *kong.Value) string {
 	return help
 }
 
-// usageError is a fault of the arguments.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// errReported ends a run whose failure has been printed already.
-var errReported = errors.New("failed")
-
 // fail prints an error and returns the exit code for it.
 func fail(env Env, err error) int {
 	if err == nil {
@@ -179,5 +120,3 @@ func fail(env Env, err error) int {
 	}
 	return exitFailure
 }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

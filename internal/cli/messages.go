@@ -36,9 +36,6 @@ type messagesListCmd struct {
 	Original bool   `help:"With each message's original form (seen in JSON output)."`
 }
 
-// maxPage is the most that the API returns of messages at once.
-const maxPage = 1000
-
 // Run prints the messages, page by page from the server.
 func (c *messagesListCmd) Run(r *run) error {
 	all := &memoryv1.ListMessagesResponse{}
@@ -54,7 +51,7 @@ func (c *messagesListCmd) Run(r *run) error {
 	return r.show(all, views{
 		table: func(w io.Writer) {
 			r.table(w, messageColumns(), messageRows(all.GetMessages()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, m := range all.GetMessages() {
@@ -80,27 +77,8 @@ func (c *messagesListCmd) collect(
 	return err
 }
 
-// atMost is the --limit of a list: how many things to print, 0 for all.
-type atMost int
-
-// Validate is called by kong, which puts the flag before the error.
-func (n atMost) Validate() error {
-	if n < 0 {
-		return fmt.Errorf("it is %d: set it from 1, or to 0 for all", n)
-	}
-	return nil
-}
-
-// pageSize is how many things to ask for when some of a limit are there; a limit of 0 means all.
-func pageSize(limit atMost, have, most int) int32 {
-	if limit == 0 {
-		return int32(most)
-	}
-	return int32(min(int(limit)-have, most))
-}
-
 // more prints on stderr that a limit cut the list.
-func (r *run) more(token string) {
+func more(r *run, token string) {
 	if token != "" {
 		fmt.Fprintln(r.env.Stderr, "there is more: raise --limit")
 	}
@@ -162,10 +140,10 @@ func (c *messagesShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showMessage(m)
+	return showMessage(r, m)
 }
 
-func (r *run) showMessage(m *memoryv1.Message) error {
+func showMessage(r *run, m *memoryv1.Message) error {
 	return r.show(m, views{
 		table: func(w io.Writer) { r.fields(w, messageFieldRows(m)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, m.GetId()) },
@@ -191,7 +169,7 @@ func (a messageArgs) change(r *run, to *memoryv1.Message, fields ...string) erro
 	if err != nil {
 		return err
 	}
-	return r.showMessage(reply.GetMessage())
+	return showMessage(r, reply.GetMessage())
 }
 
 type messagesHideCmd struct{ messageArgs }

@@ -27,7 +27,7 @@ func (c *reembedCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showJob(job)
+	return showJob(r, job)
 }
 
 // ask starts the job. A job that runs or has ended is returned as it is, so that asking again changes nothing.

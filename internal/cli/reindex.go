@@ -26,7 +26,7 @@ func (c *reindexCmd) Run(r *run) error {
 		return err
 	})
 	if err == nil && c.Wait {
-		begun, err = r.awaitJobs(begun)
+		begun, err = awaitJobs(r, begun)
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func viewsOf(names []string) []memoryv1.View {
 const jobEvery = 250 * time.Millisecond
 
 // awaitJobs asks until no job is open any more, and prints on stderr what holds one up.
-func (r *run) awaitJobs(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
+func awaitJobs(r *run, jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	tick := time.NewTicker(jobEvery)
 	defer tick.Stop()
 	said := map[string]bool{"": true}
@@ -85,14 +85,14 @@ func (r *run) awaitJobs(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 		case <-tick.C:
 		}
 		var err error
-		if jobs, err = r.jobsNow(jobs); err != nil {
+		if jobs, err = jobsNow(r, jobs); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // jobsNow returns how far jobs of no user have come.
-func (r *run) jobsNow(jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
+func jobsNow(r *run, jobs []*memoryv1.Job) ([]*memoryv1.Job, error) {
 	req := &memoryv1.ListJobsRequest{States: []memoryv1.JobState{
 		memoryv1.JobState_JOB_STATE_OPEN, memoryv1.JobState_JOB_STATE_PARKED, memoryv1.JobState_JOB_STATE_APPLIED,
 	}}

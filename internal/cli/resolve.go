@@ -110,38 +110,6 @@ func withJob(ctx context.Context, client memoryv1.WorkServiceClient, user, given
 // erasurePrefix is what the ids of all erasures begin with.
 const erasurePrefix = "erase-"
 
-// sessionOf returns the session that a user means: the one of that id, else the one whose id begins so, which is said. It is what
-// was given where there is none, so that the call that follows says so.
-func (r *run) sessionOf(ctx context.Context, client memoryv1.MemoryServiceClient, user, given string) (string, error) {
-	session := given
-	err := withShort("session", given, func() ([]string, error) { return sessionIDs(ctx, client, user) }, func(id string) error {
-		_, err := client.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: user, SessionId: id})
-		if err == nil {
-			session = id
-		}
-		return err
-	})
-	if err != nil && status.Code(err) != codes.NotFound {
-		return "", err
-	}
-	if session != given {
-		fmt.Fprintf(r.env.Stderr, "session %s\n", oneLine(session))
-	}
-	return session, nil
-}
-
-// session is sessionOf over a connection of its own. None given is none.
-func (r *run) session(user, given string) (session string, err error) {
-	if given == "" {
-		return "", nil
-	}
-	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
-		session, err = r.sessionOf(ctx, client, user, given)
-		return err
-	})
-	return session, err
-}
-
 func sessionIDs(ctx context.Context, client memoryv1.MemoryServiceClient, user string) (ids []string, err error) {
 	_, err = pages(0, maxSessions, func(size int32, token string) (int, string, error) {
 		page, err := client.ListSessions(ctx, &memoryv1.ListSessionsRequest{UserId: user, PageSize: size, PageToken: token})
@@ -259,4 +227,36 @@ func withMessages(
 		return err
 	}
 	return call(ids)
+}
+
+// sessionOf returns the session that a user means: the one of that id, else the one whose id begins so, which is said. It is what
+// was given where there is none, so that the call that follows says so.
+func (r *run) sessionOf(ctx context.Context, client memoryv1.MemoryServiceClient, user, given string) (string, error) {
+	session := given
+	err := withShort("session", given, func() ([]string, error) { return sessionIDs(ctx, client, user) }, func(id string) error {
+		_, err := client.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: user, SessionId: id})
+		if err == nil {
+			session = id
+		}
+		return err
+	})
+	if err != nil && status.Code(err) != codes.NotFound {
+		return "", err
+	}
+	if session != given {
+		fmt.Fprintf(r.env.Stderr, "session %s\n", oneLine(session))
+	}
+	return session, nil
+}
+
+// session is sessionOf over a connection of its own. None given is none.
+func (r *run) session(user, given string) (session string, err error) {
+	if given == "" {
+		return "", nil
+	}
+	err = r.call(func(ctx context.Context, client memoryv1.MemoryServiceClient) (err error) {
+		session, err = r.sessionOf(ctx, client, user, given)
+		return err
+	})
+	return session, err
 }

@@ -95,7 +95,7 @@ func (c *searchCmd) print(r *run, w io.Writer, all *memoryv1.SearchMessagesRespo
 	if len(all.GetHits()) == 0 {
 		fmt.Fprintln(r.env.Stderr, "nothing found")
 	}
-	r.more(all.GetNextPageToken())
+	more(r, all.GetNextPageToken())
 	printDegraded(r.env.Stderr, all.GetDegraded())
 }
 

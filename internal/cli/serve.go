@@ -12,9 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -131,11 +129,6 @@ func schedulerThreads(processors, machine int) int {
 		return processors
 	}
 	return processors + min(processors, mostSpareThreads)
-}
-
-// isSet reports whether the operator set a variable of the Go runtime.
-func isSet(env Env, name string) bool {
-	return slices.ContainsFunc(env.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
 
 // limitMemory has the collector work harder before the process takes what its container may have, unless the operator

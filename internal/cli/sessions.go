@@ -29,9 +29,6 @@ type sessionsListCmd struct {
 	Limit atMost `default:"50" help:"The most sessions to list; 0 for all."`
 }
 
-// maxSessions is the most that the API returns of sessions at once.
-const maxSessions = 500
-
 // Run prints the sessions, page by page from the server.
 func (c *sessionsListCmd) Run(r *run) error {
 	all, err := listAll(
@@ -45,7 +42,7 @@ func (c *sessionsListCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(cut.columns("session"), whole.columns("last seq", "last message"), cut.columns("profile", "title")),
 				sessionRows(all.GetSessions()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, s := range all.GetSessions() {
@@ -82,7 +79,7 @@ func (c *sessionsShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showSession(reply.GetSession())
+	return showSession(r, reply.GetSession())
 }
 
 type sessionsEditCmd struct {
@@ -124,7 +121,7 @@ func (c *sessionsEditCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showSession(reply.GetSession())
+	return showSession(r, reply.GetSession())
 }
 
 func (c *sessionsEditCmd) request() (*memoryv1.UpdateSessionRequest, error) {
@@ -180,7 +177,7 @@ func startText(s *memoryv1.Session) string {
 	return fmt.Sprintf("at message %d", s.GetContextStartSeq())
 }
 
-func (r *run) showSession(s *memoryv1.Session) error {
+func showSession(r *run, s *memoryv1.Session) error {
 	return r.show(s, views{
 		table: func(w io.Writer) { r.fields(w, fieldRows(s)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, s.GetSessionId()) },

@@ -47,7 +47,7 @@ func (c *summariesListCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(cut.columns("summary"), whole.columns("through", "from", "to", "tokens"), cut.columns("text")),
 				summaryRows(all.GetSummaries()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, s := range all.GetSummaries() {
@@ -129,7 +129,7 @@ func (c *summariesShowCmd) Run(r *run) error {
 	s := reply.GetSummary()
 	return r.show(s, views{
 		table: func(w io.Writer) {
-			r.printSummary(w, s)
+			printSummary(r, w, s)
 			if c.Nodes {
 				fmt.Fprintln(w)
 				r.table(w, slices.Concat(whole.columns("node", "level", "messages", "gen", "added"), cut.columns("model", "text")),
@@ -141,7 +141,7 @@ func (c *summariesShowCmd) Run(r *run) error {
 }
 
 // printSummary prints a summary's text, then what it covers and what wrote it.
-func (r *run) printSummary(w io.Writer, s *memoryv1.Summary) {
+func printSummary(r *run, w io.Writer, s *memoryv1.Summary) {
 	fmt.Fprintln(w, strings.TrimSuffix(clean(s.GetText()), "\n"))
 	about := fmt.Sprintf("%s, %s to %s, %d tokens", summaryName(s), dateText(s.GetStartTime()), dateText(s.GetEndTime()), s.GetTokens())
 	if through := throughText(s); through != "" {
@@ -216,17 +216,17 @@ func (c *summariesNowCmd) Run(r *run) error {
 		return err
 	}
 	return r.show(reply, views{
-		table: func(w io.Writer) { r.printSummarized(w, reply) },
+		table: func(w io.Writer) { printSummarized(r, w, reply) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(reply.GetSummary().GetText())) },
 	})
 }
 
-func (r *run) printSummarized(w io.Writer, reply *memoryv1.SummarizeResponse) {
+func printSummarized(r *run, w io.Writer, reply *memoryv1.SummarizeResponse) {
 	if reply.GetSummary() == nil {
 		fmt.Fprintln(r.env.Stderr, "there is nothing to summarise")
 		return
 	}
-	r.printSummary(w, reply.GetSummary())
+	printSummary(r, w, reply.GetSummary())
 	if !reply.GetComplete() {
 		fmt.Fprintln(r.env.Stderr, "not all messages are covered yet; the work goes on: see strata jobs list")
 	}

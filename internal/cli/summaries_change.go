@@ -23,7 +23,7 @@ func (c *summariesRebuildCmd) Run(r *run) error {
 	}
 	req := &memoryv1.RebuildSummaryRequest{UserId: c.User, Kind: summaryKindOf(c.Kind), RequestId: c.RequestID, Author: c.name(r.env)}
 	req.SessionId, req.Name = c.names()
-	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+	return changeSummary(r, func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
 		reply, err := client.RebuildSummary(ctx, req)
 		return reply.GetSummary(), err
 	})
@@ -44,7 +44,7 @@ func (c *summariesEditCmd) Run(r *run) error {
 	}
 	in := &memoryv1.Summary{UserId: c.User, Kind: summaryKindOf(c.Kind), Text: c.Text, Etag: c.ETag}
 	in.SessionId, in.Name = c.names()
-	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+	return changeSummary(r, func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
 		reply, err := client.UpdateSummary(ctx, &memoryv1.UpdateSummaryRequest{Summary: in, RequestId: c.RequestID, Author: c.name(r.env)})
 		return reply.GetSummary(), err
 	})
@@ -67,14 +67,14 @@ func (c *summariesRestoreCmd) Run(r *run) error {
 		UserId: c.User, Kind: summaryKindOf(c.Kind), Revision: c.Revision, Etag: c.ETag, RequestId: c.RequestID, Author: c.name(r.env),
 	}
 	req.SessionId, req.Name = c.names()
-	return r.changeSummary(func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
+	return changeSummary(r, func(ctx context.Context, client memoryv1.SummaryServiceClient) (*memoryv1.Summary, error) {
 		reply, err := client.RestoreSummary(ctx, req)
 		return reply.GetSummary(), err
 	})
 }
 
 // changeSummary makes a call that changes a summary, and prints the summary as it is then.
-func (r *run) changeSummary(call func(context.Context, memoryv1.SummaryServiceClient) (*memoryv1.Summary, error)) error {
+func changeSummary(r *run, call func(context.Context, memoryv1.SummaryServiceClient) (*memoryv1.Summary, error)) error {
 	var now *memoryv1.Summary
 	err := callOn(r, memoryv1.NewSummaryServiceClient, func(ctx context.Context, client memoryv1.SummaryServiceClient) (err error) {
 		now, err = call(ctx, client)
@@ -89,7 +89,7 @@ func (r *run) changeSummary(call func(context.Context, memoryv1.SummaryServiceCl
 				fmt.Fprintln(r.env.Stderr, "none stands until it is written anew in the background")
 				return
 			}
-			r.printSummary(w, now)
+			printSummary(r, w, now)
 		},
 		quiet: func(w io.Writer) { fmt.Fprintln(w, clean(now.GetText())) },
 	})
@@ -110,7 +110,7 @@ func (summariesDeleteCmd) Help() string {
 
 // Run erases the summary.
 func (c *summariesDeleteCmd) Run(r *run) error {
-	return r.erase(c.confirmFlags, erasing{
+	return erase(r, c.confirmFlags, erasing{
 		what: "the summary of " + c.Kind + " " + oneLine(c.Name), name: c.Name, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.DeleteSummary,
 			func(validateOnly bool) *memoryv1.DeleteSummaryRequest {

@@ -28,10 +28,10 @@ func (c *tenantsShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showLimits(reply)
+	return showLimits(r, reply)
 }
 
-func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
+func showLimits(r *run, reply *memoryv1.GetTenantResponse) error {
 	return r.show(reply, views{
 		table: func(w io.Writer) {
 			t, used := reply.GetTenant(), reply.GetUsage()
@@ -46,7 +46,7 @@ func (r *run) showLimits(reply *memoryv1.GetTenantResponse) error {
 				{"messages", strconv.FormatInt(used.GetMessages(), 10)},
 			})
 			if t.GetErasure() != nil {
-				r.printTenantErasure(w, t)
+				printTenantErasure(r, w, t)
 				return
 			}
 			r.table(w, slices.Concat(whole.columns("limit", "value"), cut.columns("of")), limitRows(t.GetLimits(), reply.GetLimits()))
@@ -156,7 +156,7 @@ func (c *tenantsSetCmd) Run(r *run) error {
 	if err := c.warn(r, reply.GetUsage()); err != nil {
 		return err
 	}
-	return r.showLimits(reply)
+	return showLimits(r, reply)
 }
 
 // warn says that the tenant has nothing yet: its name may be misspelt.
@@ -279,7 +279,7 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 		}
 		goes := tenantExtentText(would.GetExtent())
 		asked := fmt.Sprintf("This erases tenant %s for good: %s, and what was made of them.", oneLine(c.Tenant), goes)
-		if err := r.confirm(asked, c.Tenant); err != nil {
+		if err := confirm(r, asked, c.Tenant); err != nil {
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 		return err
 	}
 	for reply.GetTenant().GetErasure().GetDoneTime() == nil {
-		left := r.beforeNext(since, until)
+		left := beforeNext(r, since, until)
 		if left <= 0 {
 			break
 		}
@@ -299,7 +299,7 @@ func (c *tenantsEraseCmd) Run(r *run) error {
 		}
 	}
 	return r.show(reply.GetTenant(), views{
-		table: func(w io.Writer) { r.printTenantErasure(w, reply.GetTenant()) },
+		table: func(w io.Writer) { printTenantErasure(r, w, reply.GetTenant()) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, reply.GetTenant().GetTenant()) },
 	})
 }
@@ -309,7 +309,7 @@ func tenantExtentText(x *memoryv1.TenantExtent) string {
 }
 
 // printTenantErasure prints the receipt.
-func (r *run) printTenantErasure(w io.Writer, t *memoryv1.Tenant) {
+func printTenantErasure(r *run, w io.Writer, t *memoryv1.Tenant) {
 	e := t.GetErasure()
 	fields := [][]string{{"tenant", oneLine(t.GetTenant())}, {"erased since", clock(e.GetCreateTime())}, {"users", fmt.Sprint(e.GetUsers())}}
 	if e.GetDoneTime() != nil {
@@ -319,5 +319,5 @@ func (r *run) printTenantErasure(w io.Writer, t *memoryv1.Tenant) {
 			shellWord(t.GetTenant()))
 	}
 	r.fields(w, fields)
-	r.printStores(w, e.GetStores())
+	printStores(r, w, e.GetStores())
 }

@@ -41,7 +41,7 @@ func (c *usersListCmd) Run(r *run) error {
 		table: func(w io.Writer) {
 			r.table(w, slices.Concat(whole.columns("created"), cut.columns("timezone", "language"), whole.columns("extract"), cut.columns("user")),
 				userRows(all.GetUsers()))
-			r.more(all.GetNextPageToken())
+			more(r, all.GetNextPageToken())
 		},
 		quiet: func(w io.Writer) {
 			for _, u := range all.GetUsers() {
@@ -84,10 +84,10 @@ func (c *usersShowCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showUser(reply.GetUser())
+	return showUser(r, reply.GetUser())
 }
 
-func (r *run) showUser(u *memoryv1.User) error {
+func showUser(r *run, u *memoryv1.User) error {
 	return r.show(u, views{
 		table: func(w io.Writer) { r.fields(w, userFields(u)) },
 		quiet: func(w io.Writer) { fmt.Fprintln(w, u.GetUserId()) },
@@ -126,7 +126,7 @@ func (c *usersEditCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.showUser(reply.GetUser())
+	return showUser(r, reply.GetUser())
 }
 
 func (c *usersEditCmd) request() (*memoryv1.UpdateUserRequest, error) {

@@ -48,7 +48,7 @@ func (c *usersExportCmd) Run(r *run) error {
 }
 
 func (c *usersExportCmd) receive(r *run, server *client.Client, out io.Writer) error {
-	ctx, patience := r.patient()
+	ctx, patience := patientCall(r)
 	defer patience.stop()
 	stream, err := server.Users.ExportUser(ctx, &memoryv1.ExportUserRequest{UserId: c.User, Vectors: c.Vectors})
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *usersImportCmd) Run(r *run) error {
 }
 
 func (c *usersImportCmd) send(r *run, server *client.Client, in io.Reader) (*memoryv1.ImportUserResponse, error) {
-	ctx, patience := r.patient()
+	ctx, patience := patientCall(r)
 	defer patience.stop()
 	stream, err := server.Users.ImportUser(ctx)
 	if err != nil {
@@ -206,8 +206,8 @@ type patience struct {
 
 var errNothingMoves = errors.New("nothing moved on the stream")
 
-// patient returns a context for a stream.
-func (r *run) patient() (context.Context, *patience) {
+// patientCall returns a context for a stream.
+func patientCall(r *run) (context.Context, *patience) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	p := &patience{timeout: r.Timeout, cancel: cancel, ctx: ctx}
 	p.timer = time.AfterFunc(r.Timeout, func() { cancel(errNothingMoves) })

@@ -26,7 +26,7 @@ func (c *verifyCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	ended, err := r.awaitJobs([]*memoryv1.Job{job})
+	ended, err := awaitJobs(r, []*memoryv1.Job{job})
 	if err != nil {
 		return err
 	}

@@ -3,29 +3,7 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 )
-
-// version is the version of the program: the one set by the build, else what the Go toolchain stamped (a tag, or a commit
-// for a build in between).
-func (e Env) version() string {
-	if e.Version != "" {
-		return e.Version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
-
-// platform is what the program was built for.
-const platform = runtime.GOOS + "/" + runtime.GOARCH
-
-// versionLine is the version with what it was built by and for.
-func (e Env) versionLine() string {
-	return fmt.Sprintf("strata %s (%s, %s)", e.version(), runtime.Version(), platform)
-}
 
 // versionCmd prints the version.
 type versionCmd struct{}
