@@ -9,14 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
 
 // runMain runs a command in this process and returns its exit code, stdout and stderr.
@@ -53,19 +48,6 @@ func TestTheVersionIsTheOneThatTheBuildWasTold(t *testing.T) {
 	_, stamped, _ := runMain(t.Context(), Env{}, "version", "-o", "quiet")
 	if told != "v1.2.3\n" || strings.TrimSpace(stamped) == "" {
 		t.Errorf("told %q, else %q", told, stamped)
-	}
-}
-
-func TestUsageNamesWhatIsMissingAmongTheVerbatimMessages(t *testing.T) {
-	var out bytes.Buffer
-	printUsage(&out, &memoryv1.BuildContextResponse{
-		Watermarks: &memoryv1.Watermarks{Recorded: 9},
-		Coverage: &memoryv1.Coverage{RawFrom: 3, Gaps: []*memoryv1.SeqRange{
-			{FromSeq: 1, ToSeq: 2}, {FromSeq: 4, ToSeq: 4}, {FromSeq: 6, ToSeq: 7},
-		}},
-	})
-	if want := "; messages 3 to 9 verbatim but for 4, 6 to 7\n"; !strings.HasSuffix(out.String(), want) {
-		t.Errorf("got %q", out.String())
 	}
 }
 
@@ -117,96 +99,6 @@ func TestADemoOnATerminalHasColoursUnlessForbidden(t *testing.T) {
 	}
 }
 
-func TestImportDerivesTheSameIDsFromTheSamePlaces(t *testing.T) {
-	line := []byte(`{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"yes"},{"role":"user","text":"yes"},{"id":"mine","role":"user","text":"yes"}]}`)
-	ids := func(im *importer) (all []string) {
-		requests, err := im.requests(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range requests.requests {
-			all = append(all, r.GetRequestId())
-			for _, m := range r.GetMessages() {
-				all = append(all, m.GetId())
-			}
-		}
-		return all
-	}
-	fresh := func() *importer { im := newImporter(); return &im }
-	once := fresh()
-	first, later := ids(once), ids(once)
-	if diff := cmp.Diff(first, ids(fresh())); diff != "" {
-		t.Errorf("a second import has other ids: %s", diff)
-	}
-	if first[1] == first[2] || first[1] == later[1] || first[0] == later[0] {
-		t.Errorf("two places share an id: %v, %v", first, later)
-	}
-	if first[3] != "mine" {
-		t.Errorf("the id of the file was not kept: %v", first)
-	}
-}
-
-func TestImportKeepsCallsWithinTheLimitsOfRecord(t *testing.T) {
-	var line strings.Builder
-	line.WriteString(`{"user_id":"ada","session_id":"s","state":{"k":1},"messages":[`)
-	for i := range 2500 {
-		if i > 0 {
-			line.WriteString(",")
-		}
-		fmt.Fprintf(&line, `{"role":"user","text":"%d %s"}`, i, strings.Repeat("x", 2000))
-	}
-	line.WriteString("]}")
-	im := newImporter()
-	calls, err := im.requests([]byte(line.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests := calls.requests
-	total := 0
-	for i, r := range requests {
-		bytes := 0
-		for _, m := range r.GetMessages() {
-			bytes += len(m.GetText())
-		}
-		if len(r.GetMessages()) > 1000 || bytes > 2<<20 {
-			t.Errorf("call %d has %d messages and %d bytes", i, len(r.GetMessages()), bytes)
-		}
-		if last := i == len(requests)-1; last != (r.GetStatePatch() != nil) {
-			t.Errorf("call %d of %d: state %v", i, len(requests), r.GetStatePatch())
-		}
-		total += len(r.GetMessages())
-	}
-	if total != 2500 {
-		t.Errorf("%d messages", total)
-	}
-}
-
-func TestTextOfOthersCannotDriveTheTerminal(t *testing.T) {
-	if got := clean("a\x1b[2Jb\x07\u009bc\td\n\u202ee\u2066f"); got != "a�[2Jb��c\td\n�e�f" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestHighlightsCountCodePoints(t *testing.T) {
-	hit := &memoryv1.MessageHit{Snippet: "저는 비건 입니다", Highlights: []*memoryv1.TextRange{{Start: 3, End: 5}, {Start: 4, End: 99}}}
-	if got := highlighted(palette{on: true}, hit); got != "저는 \x1b[33m비건\x1b[0m 입니다" {
-		t.Errorf("got %q", got)
-	}
-	if got := highlighted(palette{}, hit); got != "저는 비건 입니다" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestTablesFitTheTerminalByCells(t *testing.T) {
-	var out bytes.Buffer
-	r := &run{printer: printer{env: Env{Width: 40}}}
-	r.table(&out, slices.Concat(whole.columns("who"), cut.columns("text")), [][]string{{"아다", strings.Repeat("한국어 ", 20)}, {"ada", "short"}})
-	lines := strings.Split(out.String(), "\n")
-	if !strings.HasPrefix(lines[1], "아다  한국어") || !strings.HasPrefix(lines[2], "ada   short") || !strings.HasSuffix(lines[1], "…") {
-		t.Errorf("columns shift:\n%s", out.String())
-	}
-}
-
 func TestCompletionScriptsAreShells(t *testing.T) {
 	for shell, check := range map[string][]string{"bash": {"bash", "-n"}, "zsh": {"zsh", "-n"}, "fish": {"fish", "-n"}} {
 		t.Run(shell+" accepts its script", func(t *testing.T) {
@@ -252,16 +144,6 @@ func TestImportShowsABarOnATerminalAndEndsIt(t *testing.T) {
 	code, stdout, stderr := runMain(t.Context(), Env{StderrTerminal: true}, "import", file)
 	if code != 1 || !strings.Contains(stderr, "importing") && !strings.Contains(stderr, "0 stored") || !strings.Contains(stderr, "line 1: ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
-	}
-}
-
-func TestProgressWithoutATerminalIsAJSONLine(t *testing.T) {
-	var out bytes.Buffer
-	p := &importProgress{counts: importCounts{Lines: 2, Stored: 3, Bytes: 9, TotalBytes: 20}}
-	p.writeLine(&out)
-	want := `{"lines":2,"messages_stored":3,"messages_skipped":0,"lines_failed":0,"bytes":9,"total_bytes":20}` + "\n"
-	if out.String() != want {
-		t.Errorf("got %s", out.String())
 	}
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,75 +15,6 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 )
-
-// idsOf are the message ids and request ids that an import of the lines would use; lines that are bad have none.
-func idsOf(lines ...string) (messages, requests []string) {
-	im := newImporter()
-	for _, line := range lines {
-		calls, err := im.requests([]byte(line))
-		if err != nil {
-			continue
-		}
-		for _, r := range calls.requests {
-			requests = append(requests, r.GetRequestId())
-			for _, m := range r.GetMessages() {
-				messages = append(messages, m.GetId())
-			}
-		}
-	}
-	return messages, requests
-}
-
-func TestAMendedLineLeavesTheIDsOfTheOthers(t *testing.T) {
-	const first = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"one"}]}`
-	const second = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"two"}]}`
-	const third = `{"user_id":"ada","session_id":"s","messages":[{"role":"user","text":"three"}]}`
-	before, _ := idsOf(first, second[:40], third)
-	after, _ := idsOf(first, second, third)
-	if len(before) != 2 || len(after) != 3 || before[0] != after[0] || before[1] != after[2] {
-		t.Errorf("ids before %v, after %v", before, after)
-	}
-}
-
-func TestAStateThatComesBackIsACallOfItsOwn(t *testing.T) {
-	_, requests := idsOf(
-		`{"user_id":"ada","session_id":"s","state":{"step":1}}`,
-		`{"user_id":"ada","session_id":"s","state":{"step":2}}`,
-		`{"user_id":"ada","session_id":"s","state":{"step":1}}`,
-	)
-	slices.Sort(requests)
-	if len(slices.Compact(requests)) != 3 {
-		t.Errorf("request ids %v", requests)
-	}
-}
-
-func TestABadLineKeepsItsSessionWhereItNamesOne(t *testing.T) {
-	cases := []struct {
-		name, line, says string
-		known            bool
-	}{
-		{"an unknown field", `{"user_id":"a","session_id":"s","text":"x"}`, "unknown field", true},
-		{"no messages", `{"user_id":"a","session_id":"s"}`, "neither", true},
-		{"a state that is no object", `{"user_id":"a","session_id":"s","state":[1]}`, "state", true},
-		{"a call beyond all limits", `{"user_id":"a","session_id":"s","messages":[{"role":"user","text":"` + strings.Repeat("x", 5<<20) + `"}]}`, "too large", true},
-		{"two objects", `{"user_id":"a","session_id":"s","state":{}} {"user_id":"b"}`, "own line", false},
-		{"half an object", `{"user_id":"a","session_id":"s","sta`, "one JSON object", false},
-		{"no session", `{"user_id":"a","state":{}}`, "session_id", false},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			im := newImporter()
-			_, err := im.requests([]byte(c.line))
-			bad, ok := errors.AsType[*lineError](err)
-			if !ok || !strings.Contains(bad.Error(), c.says) {
-				t.Fatalf("got %v", err)
-			}
-			if c.known && (bad.session == nil || *bad.session != hash("a", "s")) || !c.known && bad.session != nil {
-				t.Errorf("session %v", bad.session)
-			}
-		})
-	}
-}
 
 // failingServer answers Record with a code when a message says "fail", and keeps the texts of the others.
 type failingServer struct {
@@ -165,26 +95,6 @@ func TestAFilesEncoding(t *testing.T) {
 		stored, stderr := importInto(t, codes.InvalidArgument, "\ufeff"+line+"\ufeff"+line+bad)
 		if !slices.Equal(stored, []string{"s1 one", "s1 one"}) || !strings.Contains(stderr, "line 3: as told") {
 			t.Errorf("stored %v: %s", stored, stderr)
-		}
-	})
-	t.Run("it changes no id, so that an import with one may be repeated without", func(t *testing.T) {
-		var with, without []string
-		for _, c := range []struct {
-			file string
-			ids  *[]string
-		}{{"\ufeff" + line, &with}, {line, &without}} {
-			if err := readLines(strings.NewReader(c.file), func(_ int, line []byte, size int) error {
-				if size != len(c.file) {
-					t.Errorf("a line of %d bytes counts as %d", len(c.file), size)
-				}
-				*c.ids, _ = idsOf(string(line))
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(with) != 1 || !slices.Equal(with, without) {
-			t.Errorf("ids %v, without the mark %v", with, without)
 		}
 	})
 	for _, order := range []struct {
