@@ -13,7 +13,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/strata /usr/local/bin/strata
-COPY LICENSE NOTICE internal/cli/THIRD_PARTY_NOTICES /usr/share/doc/strata/
+COPY LICENSE NOTICE internal/program/cli/THIRD_PARTY_NOTICES /usr/share/doc/strata/
 # It runs as nobody, and writes to /data and /tmp only.
 COPY --from=build --chown=65532:65532 /out/data /data
 COPY --from=build --chown=65532:65532 /out/tmp /tmp

@@ -61,7 +61,7 @@ test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and
 # (gRPC and REST), one hostile string in a hundred is sent, no cell of the deletion matrix is tried, nor what makes one call after the
 # other. What is about several calls, writers, workers or servers at once stays whole. go vet has been there: make lint runs it.
 RACE := -race -vet=off -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short $(TOGETHER)
-CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|internal/testing/e2e"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/cli$$'
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|internal/testing/e2e"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/program/cli$$'
 
 race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
 	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
@@ -120,13 +120,13 @@ generate: ## the Go code of proto/, into api/, the page of settings, the assembl
 	@mv api/openapi.new api/openapi.yaml
 	go run ./cmd/strata config reference >docs/operate/configuration.md
 	go generate ./internal/recall/dot
-	go run ./tools/licenses >internal/cli/notices.new && mv internal/cli/notices.new internal/cli/THIRD_PARTY_NOTICES
+	go run ./tools/licenses >internal/program/cli/notices.new && mv internal/program/cli/notices.new internal/program/cli/THIRD_PARTY_NOTICES
 
 verify: ## what is committed is formatted, generated and linted
 	@if git grep -nE '^(<<<<<<<|>>>>>>>) '; then echo "a merge left its marks"; exit 1; fi
 	@out="$$(gofmt -l bench client cmd deploy docs internal migrations tools/fit tools/licenses tools/sbom)"; if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
-	@go run ./tools/licenses | diff -q - internal/cli/THIRD_PARTY_NOTICES >/dev/null || \
-		{ echo "internal/cli/THIRD_PARTY_NOTICES is not what is linked into the program: run make generate and commit it"; exit 1; }
+	@go run ./tools/licenses | diff -q - internal/program/cli/THIRD_PARTY_NOTICES >/dev/null || \
+		{ echo "internal/program/cli/THIRD_PARTY_NOTICES is not what is linked into the program: run make generate and commit it"; exit 1; }
 	@before="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; $(MAKE) --no-print-directory generate; \
 		after="$$(git diff -- api; git ls-files -o --exclude-standard -- api)"; \
 		if [ "$$before" != "$$after" ]; then echo "api/ is not what proto/ generates: run make generate and commit it"; git diff --stat -- api; exit 1; fi
@@ -294,7 +294,7 @@ backends-wipe: ## kill them and delete their data
 	@tools/backends/backends.sh wipe
 
 # The packages above the drivers, whose tests want real servers too.
-OVER_SERVERS := ./internal/storecopy ./internal/testing/e2e/... ./internal/cli
+OVER_SERVERS := ./internal/storecopy ./internal/testing/e2e/... ./internal/program/cli
 
 other-packages: # what make test-integration does not run, by import path
 	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"

@@ -15,8 +15,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 )
 
 // serve starts a server on an empty file, and returns its address.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/cli/chatformats"
+	"github.com/stratamem/strata/internal/program/cli/chatformats"
 )
 
 // Formats of providers' items, as clients of other languages name them too.

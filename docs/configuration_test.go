@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 )
 
 func TestThePageOfSettingsIsWhatTheProgramPrints(t *testing.T) {

@@ -41,7 +41,7 @@ release() { # folder, systems
     name=strata-$VERSION-$goos-$goarch
     mkdir "$work/$name"
     build "$goos" "$goarch" "$work/$name/$binary"
-    install -m 644 LICENSE NOTICE internal/cli/THIRD_PARTY_NOTICES "$work/$name/"
+    install -m 644 LICENSE NOTICE internal/program/cli/THIRD_PARTY_NOTICES "$work/$name/"
     chmod 755 "$work/$name/$binary"
     "$work/sbom" "$work/$name/$binary" "$VERSION" >"$dist/$name.cdx.json"
     tar -C "$work" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w \

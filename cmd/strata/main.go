@@ -7,7 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/stratamem/strata/internal/cli"
+	"github.com/stratamem/strata/internal/program/cli"
+	"github.com/stratamem/strata/internal/program/cli/terminal"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3". Empty, the version is what the toolchain stamped.
@@ -16,7 +17,7 @@ var version string
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	env := cli.OSEnv()
+	env := terminal.OSEnv()
 	env.Version = version
 	os.Exit(cli.Main(ctx, os.Args[1:], env))
 }

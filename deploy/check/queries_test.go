@@ -27,8 +27,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 
@@ -135,7 +135,7 @@ func TestQueriesOverTheRealMetrics(t *testing.T) {
 // programMetrics returns the names of the metrics in the program's source.
 func programMetrics(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/telemetry/*.go")
+	files, err := filepath.Glob("../../internal/program/telemetry/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no source of metrics: %v", err)
 	}

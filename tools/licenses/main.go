@@ -1,7 +1,7 @@
 // Command notices writes the licences and notices of everything that is linked into the program, for every system that it
 // is built for: what the Go modules and Go itself ask to be shipped with a binary, and what NOTICE says of embedded data.
 //
-//	go run ./tools/licenses >internal/cli/THIRD_PARTY_NOTICES
+//	go run ./tools/licenses >internal/program/cli/THIRD_PARTY_NOTICES
 package main
 
 import (

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stratamem/strata/bench/internal/eval"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 

@@ -20,9 +20,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"

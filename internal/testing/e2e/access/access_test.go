@@ -23,7 +23,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )

@@ -19,8 +19,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

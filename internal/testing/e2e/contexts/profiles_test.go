@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )
 
@@ -169,7 +169,7 @@ func docHas(t *testing.T, name, want string) {
 		return
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("run go test ./internal/app -run TestProfiles -update if this is wanted:\n%s", d)
+		t.Errorf("run go test ./internal/program/app -run TestProfiles -update if this is wanted:\n%s", d)
 	}
 }
 

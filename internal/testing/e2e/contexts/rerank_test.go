@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )

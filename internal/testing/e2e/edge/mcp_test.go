@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/secret"

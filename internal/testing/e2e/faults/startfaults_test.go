@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )

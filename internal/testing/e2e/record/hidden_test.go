@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/config"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 	"github.com/stratamem/strata/internal/testing/providerrules"

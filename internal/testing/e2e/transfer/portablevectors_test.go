@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/app"
-	"github.com/stratamem/strata/internal/config"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/program/app"
+	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/backendtest"
 	"github.com/stratamem/strata/internal/testing/e2e"

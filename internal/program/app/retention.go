@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+
+	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/program/config"
+	"github.com/stratamem/strata/internal/retention"
+	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/store"
+)
+
+func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, facts *service.FactEditor) *retention.Keeper {
+	return retention.NewKeeper(retention.Options{
+		Store: b.store, Profiles: p.profiles, Profile: p.limits.profile, Begin: sweeper.Begin,
+		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
+			return facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
+		},
+		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
+		Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,
+	})
+}
+
+// expiry lists what is due. It implements service.Expiry.
+type expiry struct {
+	keeper func() *retention.Keeper
+}
+
+// Expiring implements service.Expiry.
+func (e expiry) Expiring(ctx context.Context, q store.UserQuery) (due []service.Expiring, last string, more bool, err error) {
+	all, last, more, err := e.keeper().List(ctx, q)
+	for _, d := range all {
+		one := service.Expiring{Rule: ruleOf[d.Rule], User: d.User, SessionID: d.Session.SessionID, FactID: d.FactID}
+		if d.Seqs != nil {
+			one.Messages = d.Items()
+		}
+		due = append(due, one)
+	}
+	return due, last, more, err
+}
+
+var ruleOf = map[retention.Rule]service.RetentionRule{
+	retention.RuleSessionAge: service.RetentionSessionAge, retention.RuleMessageAge: service.RetentionMessageAge,
+	retention.RuleMaxMessages: service.RetentionMaxMessages, retention.RuleFactAge: service.RetentionFactAge,
+	retention.RuleUnused: service.RetentionUnused, retention.RuleMaxFacts: service.RetentionMaxFacts,
+}
