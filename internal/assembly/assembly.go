@@ -1,7 +1,7 @@
 // Package assembly makes the context of the next model call: it decides what is in it within a token budget, and renders it
 // by the rules of a provider. It is pure: equal inputs give equal bytes.
 //
-// build in assemble.go has the way of a context from top to bottom. What the session's messages are is in conversation.go
+// Draft in assemble.go has the way of a context from top to bottom. What the session's messages are is in conversation.go
 // and transcript.go, what memory is in section.go, what things cost in price.go, and how they are written in the package
 // render.
 package assembly
@@ -99,24 +99,13 @@ type Input struct {
 	// pending results answer. Here a share of 0 gives a part what all else leaves, a TopK or Facts.Max of 0 puts no limit, and an
 	// empty MemoryRole is MemoryAsUser.
 	Policy    contextprofile.Profile
-	Available int64 // the most tokens the context may take
-	Most      int64 // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
-	Reserved  int64 // what is kept free for the answer and the tools, which errors name
-	Documents bool  // whether the model reads PDF documents
-	// Recall returns the recalled messages, the best first; nil for none. It is called after the last RecentN messages, facts
-	// and summaries were chosen, and what of the tail is in the context in any case. Its argument is the most tokens of
-	// Counter that all recalled lines together can take: what it returns beyond them cannot find room, and a message of
-	// fewer tokens may. While more than a twenty-fifth of Available is left after that, it is called again with what is
-	// left, and must return what comes next, until it has nothing new. It is not called where Policy.Sections.Recalled is off, or
-	// without any room.
-	Recall func(tokens int64) ([]Recalled, error)
-	// Fill returns messages that may fill up to Policy.RecallFloor, each with its Step, in the order in which they are to be chosen: as many
-	// as so many tokens may hold at most. It is called until it has nothing new or the floor is reached, after all that
-	// Recall returned. Nil for none.
-	Fill     func(tokens int64) ([]Recalled, error)
-	Terms    []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
-	MaxBytes int      // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
-	Counter  tokens.Counter
+	Available int64    // the most tokens the context may take
+	Most      int64    // how far Available may be raised for the parts that a context cannot do without; 0 for not at all
+	Reserved  int64    // what is kept free for the answer and the tools, which errors name
+	Documents bool     // whether the model reads PDF documents
+	Terms     []string // of the query, by text.Terms: where a recalled message is cut to what is left, around these
+	MaxBytes  int      // the most bytes that sections and rendering may take in the encoded reply; 0 for no limit
+	Counter   tokens.Counter
 	// TakeApart takes apart a summary that has to be shortened. It may return what it returned for the same text and a
 	// count by the same counter; summary.TakeApart when nil.
 	TakeApart func(text string, count func(string) int64) *summary.Apart
@@ -143,7 +132,7 @@ type Summary struct {
 type Recalled struct {
 	*memory.PlacedMessage           // never nil; it is not changed
 	Span                  Span      // the passage to show, in bytes of the message's SaidText; the zero Span shows all of it
-	Step                  Selection // why Fill returned it; not looked at for what Recall returned
+	Step                  Selection // why it fills, for Draft.Fill; not looked at in Draft.Recall
 }
 
 // Selection says why a fact or recalled message is in the context. The numbers are those of the API.
@@ -209,8 +198,8 @@ type Item struct {
 	Tokens     int64
 	Cut        *Span // in Unicode code points of the message's PlainText; nil when all of it is shown
 	Note       *Note // of a note
-	// Rank is, of a recalled item, its index in all that Recall and then Fill returned; of a fact, in Input.Facts, CoreFacts and
-	// FillFacts one after the other, or in SessionFacts.
+	// Rank is, of a recalled item, its index in all that Draft.Recall and then Draft.Fill were given; of a fact, in Input.Facts,
+	// CoreFacts and FillFacts one after the other, or in SessionFacts.
 	Rank      int
 	Selection Selection       // of a recalled item and of a fact of other sessions
 	Fact      *memory.Fact    // of a fact

@@ -13,16 +13,16 @@ import (
 
 // workload is 200 short messages and 60 recalled ones of 50 sessions, of a median of 25 words, all of them counted
 // when they were stored.
-func workload(t testing.TB, counter string, form Render) (in Input, found []Recalled) {
+func workload(t testing.TB, counter string, form Render) (in reading, found []Recalled) {
 	c, err := tokens.ByName(counter)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in = Input{
+	in = reading{Input: Input{
 		Instructions: "You are a helpful assistant.", Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: 200,
 		Policy:    contextprofile.Profile{RecentN: 10, RecallShare: .3, Sections: contextprofile.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsUser},
 		Available: 8000, MaxBytes: 3 << 20, Counter: c, Render: form,
-	}
+	}}
 	text := func(i int) string {
 		return strings.Repeat("we talked about the lemon tree - and what it needs; ", 1+i%5) + fmt.Sprint(i)
 	}
@@ -45,7 +45,7 @@ func workload(t testing.TB, counter string, form Render) (in Input, found []Reca
 }
 
 // remember adds 200 facts and nine summaries, counted when they were stored, the running one of the first 100 messages.
-func remember(in *Input) {
+func remember(in *reading) {
 	for i := range 200 {
 		f := fact(fmt.Sprint("f", i), fmt.Sprintf("The user has looked after %d lemon trees since moving to the coast and waters them weekly.", i))
 		f.Evidence = []memory.Evidence{{Session: thatKey, SessionID: "then", Seq: int64(i), MessageID: fmt.Sprint("m", i), Quote: f.Text}}
@@ -78,7 +78,7 @@ func BenchmarkAssembleRemembering(b *testing.B) {
 			var r Result
 			for b.Loop() {
 				var err error
-				if r, err = Assemble(b.Context(), in); err != nil {
+				if r, err = assembled(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -97,7 +97,7 @@ func BenchmarkAssemble(b *testing.B) {
 				var r Result
 				for b.Loop() {
 					var err error
-					if r, err = Assemble(b.Context(), in); err != nil {
+					if r, err = assembled(b.Context(), in); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -120,7 +120,7 @@ func BenchmarkAssemblePassages(b *testing.B) {
 	var r Result
 	for b.Loop() {
 		var err error
-		if r, err = Assemble(b.Context(), in); err != nil {
+		if r, err = assembled(b.Context(), in); err != nil {
 			b.Fatal(err)
 		}
 	}

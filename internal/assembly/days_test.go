@@ -90,7 +90,7 @@ func contextOfDays(t *testing.T, zone *time.Location) string {
 		found = nil
 		return out, nil
 	}
-	out, err := Assemble(t.Context(), in)
+	out, err := assembled(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

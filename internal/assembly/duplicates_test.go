@@ -98,7 +98,7 @@ func TestNearDuplicates(t *testing.T) {
 func TestDuplicatesAreNeverInOneContext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputGen().Draw(t, "in")
-		r, err := Assemble(t.Context(), in)
+		r, err := assembled(t.Context(), in)
 		if err != nil {
 			return
 		}

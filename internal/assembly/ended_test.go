@@ -30,14 +30,14 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 		return in
 	}
 	var whole, part int
-	if _, err := assembly.Assemble(t.Context(), in(&whole)); err != nil {
+	if _, err := assemble(t.Context(), in(&whole)); err != nil {
 		t.Fatal(err)
 	}
 	for name, after := range map[string]int{"at once": 0, "while the tail is priced": 100} {
 		t.Run(name, func(t *testing.T) {
 			part = 0
 			ctx := canceltest.Ending(t.Context(), after)
-			out, err := assembly.Assemble(ctx, in(&part))
+			out, err := assemble(ctx, in(&part))
 			if !errors.Is(err, context.DeadlineExceeded) || out.Rendering != "" || len(out.Sections) > 0 {
 				t.Errorf("%d sections and %v, want none and the context's error", len(out.Sections), err)
 			}
@@ -46,4 +46,12 @@ func TestAssemblyEndsWithItsContext(t *testing.T) {
 			}
 		})
 	}
+}
+
+func assemble(ctx context.Context, in assembly.Input) (assembly.Result, error) {
+	d, err := assembly.Begin(ctx, in)
+	if err != nil {
+		return assembly.Result{}, err
+	}
+	return d.Finish(ctx)
 }

@@ -65,11 +65,11 @@ func (p plenty) message(l tongue, kind string, i int) memory.Message {
 }
 
 // input is a session of so many messages of a kind of chat, with 500 recalled ones of others, and up to 30 facts.
-func (p plenty) input(kind string, l tongue, tail int) Input {
-	in := Input{
+func (p plenty) input(kind string, l tongue, tail int) reading {
+	in := reading{Input: Input{
 		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(tail),
 		Policy: contextprofile.Profile{RecentN: 10, RecallShare: .3, Sections: contextprofile.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsUser, Facts: contextprofile.Facts{Max: 20, Share: .2}, Summaries: contextprofile.Summaries{Share: .2}},
-	}
+	}}
 	for i := range tail {
 		in.Tail = append(in.Tail, stored(p.message(l, kind, i), int64(i+1)))
 	}
@@ -92,7 +92,7 @@ func (p plenty) input(kind string, l tongue, tail int) Input {
 
 // taken is the share of its budget that the rendering of a context takes. In Anthropic's form it is what the context is
 // charged: there neighbouring blocks of a role are one message, and no figure is published for what a block takes.
-func taken(t testing.TB, in Input, r Result) float64 {
+func taken(t testing.TB, in reading, r Result) float64 {
 	got := recount(t, in, r)
 	if got > r.Tokens || r.Tokens > in.Available {
 		t.Errorf("%s: the rendering takes %d, charged are %d of %d", in.Counter.Name(), got, r.Tokens, in.Available)
@@ -104,7 +104,7 @@ func taken(t testing.TB, in Input, r Result) float64 {
 }
 
 func TestBudgetsAreFilled(t *testing.T) {
-	var ins []Input
+	var ins []reading
 	for seed := range 8 {
 		p := plenty{rand.New(rand.NewPCG(uint64(seed), 1))}
 		for i, kind := range []string{"people", "assistant"} {

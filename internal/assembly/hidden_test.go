@@ -10,7 +10,7 @@ import (
 )
 
 // hiding is the input with the messages of these seqs hidden.
-func hiding(in Input, seqs ...int64) Input {
+func hiding(in reading, seqs ...int64) reading {
 	hidden := memory.Hidden{Messages: map[memory.SessionKey][]int64{in.Session: seqs}}
 	in.Hidden, in.Tail = hidden.Ranges(in.Session, in.LastSeq), slices.Clone(in.Tail)
 	for i := range in.Tail {
@@ -20,7 +20,7 @@ func hiding(in Input, seqs ...int64) Input {
 }
 
 // starting is the input of a session whose contexts start at the seq.
-func starting(in Input, seq int64) Input {
+func starting(in reading, seq int64) reading {
 	in.Hidden = []memory.SeqRange{{From: 1, To: seq - 1}}
 	in.Tail = slices.DeleteFunc(slices.Clone(in.Tail), func(m memory.Message) bool { return m.Seq < seq })
 	return in
@@ -31,7 +31,7 @@ func left(from, to int64, why OmitReason) Omission {
 }
 
 func TestWhatIsHidden(t *testing.T) {
-	talk := func(t *testing.T, form Render) Input {
+	talk := func(t *testing.T, form Render) reading {
 		return input(t, form, said(memory.RoleUser, "the code is 4711"), said(memory.RoleAssistant, "noted"), said(memory.RoleUser, "which code"))
 	}
 	t.Run("a hidden message stands in no context, and is listed", func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // policed is a session of n messages of which a policy keeps those at kept, drops those up to the tail, and leaves the
 // messages behind from.
-func policed(t testing.TB, form Render, n, from int, kept ...int) Input {
+func policed(t testing.TB, form Render, n, from int, kept ...int) reading {
 	var all []memory.Message
 	for i := range n {
 		role := memory.RoleUser
@@ -100,7 +100,7 @@ func TestKeptContextsKeepThePromises(t *testing.T) {
 			in.Dropped = nil
 		}
 		in.Available = rapid.Int64Range(40, 600).Draw(rt, "available")
-		r, err := Assemble(t.Context(), in)
+		r, err := assembled(t.Context(), in)
 		if err != nil {
 			rt.Fatal(err)
 		}

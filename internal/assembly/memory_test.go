@@ -174,13 +174,13 @@ func TestFacts(t *testing.T) {
 	for i := range tail {
 		tail[i] = long
 	}
-	with := func(others, here int) Input {
+	with := func(others, here int) reading {
 		in := input(t, RenderText, tail...)
 		in.Available, in.Policy.Facts.Share = 2000, .2
 		in.Facts, in.SessionFacts = manyFacts("o", others), manyFacts("h", here)
 		return in
 	}
-	counts := func(in Input) []int {
+	counts := func(in reading) []int {
 		r := assemble(t, in)
 		return []int{len(section(r, SectionFacts).Items), len(section(r, SectionSessionFacts).Items), len(section(r, SectionRecent).Items)}
 	}
@@ -247,7 +247,7 @@ func TestFillUpToTheFloor(t *testing.T) {
 		r.Step = why
 		return r
 	}
-	with := func(floor int64) Input {
+	with := func(floor int64) reading {
 		in := input(t, RenderStructured, said(memory.RoleUser, "hello"))
 		in.Policy.Facts.Share, in.Policy.RecallFloor = .1, floor
 		in.Recall = answer(recalled(8, "Ann", "I like tea"))
@@ -256,7 +256,7 @@ func TestFillUpToTheFloor(t *testing.T) {
 		in.FillFacts = []memory.Fact{fact("a", "drives a car")}
 		return in
 	}
-	shown := func(in Input) (out []string) {
+	shown := func(in reading) (out []string) {
 		r := assemble(t, in)
 		for _, k := range []SectionKind{SectionFacts, SectionRecalled} {
 			for _, it := range section(r, k).Items {
@@ -299,7 +299,7 @@ func TestFillUpToTheFloor(t *testing.T) {
 }
 
 func TestMemoryAfterTheHistory(t *testing.T) {
-	with := func(form Render, told string) Input {
+	with := func(form Render, told string) reading {
 		in := input(t, form, said(memory.RoleUser, "hello"), said(memory.RoleAssistant, "hi"), said(memory.RoleUser, "and now?"), calling("c"))
 		in.Instructions, in.Policy.MemoryPlace = "Be brief.", contextprofile.MemoryAfter
 		in.State = json.RawMessage(`{"mood":"good"}`)
@@ -380,7 +380,7 @@ func TestSummaries(t *testing.T) {
 	for range 60 {
 		tail = append(tail, said(memory.RoleUser, "hello"))
 	}
-	with := func(available int64) Input {
+	with := func(available int64) reading {
 		in := input(t, RenderStructured, tail...)
 		in.Available, in.Policy.Summaries.Share = available, .2
 		return in

@@ -177,10 +177,10 @@ func (g *historyGen) item() memory.Message {
 	}).Draw(g.t, "item"), id))
 }
 
-func inputGen() *rapid.Generator[Input] {
-	return rapid.Custom(func(t *rapid.T) Input {
+func inputGen() *rapid.Generator[reading] {
+	return rapid.Custom(func(t *rapid.T) reading {
 		g := &historyGen{t: t}
-		in := Input{
+		in := reading{Input: Input{
 			Fence: testFence, Session: thisKey, SessionID: "now",
 			Counter:   counterOf(t, rapid.SampledFrom([]string{tokens.Chars4, tokens.Chars4, tokens.Estimate, tokens.O200K}).Draw(t, "counter")),
 			Render:    Render(rapid.IntRange(1, 5).Draw(t, "render")),
@@ -196,7 +196,7 @@ func inputGen() *rapid.Generator[Input] {
 				RecallFloor: int64(rapid.SampledFrom([]int{0, 50, 2000}).Draw(t, "floor")),
 			},
 			MaxBytes: rapid.SampledFrom([]int{0, 0, 3 << 20, 20000, 200000}).Draw(t, "bytes"),
-		}
+		}}
 		in.Instructions = rapid.SampledFrom([]string{"", "Be brief."}).Draw(t, "instructions")
 		if rapid.Bool().Draw(t, "state") {
 			in.State, _ = json.Marshal(map[string]string{"k": textGen().Draw(t, "value")})
@@ -225,7 +225,7 @@ func inputGen() *rapid.Generator[Input] {
 }
 
 // rememberGen adds facts and summaries, and a running summary that the tail often, but not always, begins after.
-func rememberGen(t *rapid.T, in *Input) {
+func rememberGen(t *rapid.T, in *reading) {
 	share := func(of string) float64 { return rapid.SampledFrom([]float64{0, .2, .2, 1}).Draw(t, of) }
 	in.Policy.Facts.Share, in.Policy.Summaries.Share = share("fact share"), share("summary share")
 	in.Policy.Facts.Max = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "max facts")
@@ -265,7 +265,7 @@ func notesGen(t *rapid.T) []Note {
 }
 
 // hideGen hides messages of every third session: from its beginning, one by one, and pending ones.
-func hideGen(t *rapid.T, in *Input) {
+func hideGen(t *rapid.T, in *reading) {
 	if rapid.IntRange(0, 2).Draw(t, "hides") > 0 {
 		return
 	}
@@ -305,7 +305,7 @@ func punch(t *rapid.T, s *Summary, hidden []memory.SeqRange) bool {
 }
 
 // hides reports whether a message of the session is hidden.
-func hides(in Input, seq int64) bool {
+func hides(in reading, seq int64) bool {
 	return memory.Overlap(in.Hidden, memory.SeqRange{From: seq, To: seq})
 }
 
@@ -354,7 +354,7 @@ func stored(m memory.Message, seq int64) memory.Message {
 	return m
 }
 
-func recalledGen(t *rapid.T, in Input) []Recalled {
+func recalledGen(t *rapid.T, in reading) []Recalled {
 	var out []Recalled
 	for range rapid.IntRange(0, 12).Draw(t, "found") {
 		seq := int64(rapid.IntRange(1, 30).Draw(t, "seq"))
@@ -383,13 +383,13 @@ func FuzzAssemble(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { checkPromises(t, inputGen().Draw(t, "in")) }))
 }
 
-func checkPromises(t *rapid.T, in Input) {
-	r, err := Assemble(t.Context(), in)
+func checkPromises(t *rapid.T, in reading) {
+	r, err := assembled(t.Context(), in)
 	if err != nil {
 		checkRefusal(t, in, err)
 		return
 	}
-	again, err := Assemble(t.Context(), in)
+	again, err := assembled(t.Context(), in)
 	if err != nil || !cmp.Equal(r, again) {
 		t.Fatalf("equal inputs give different contexts: %v", cmp.Diff(r, again))
 	}
@@ -406,7 +406,7 @@ func checkPromises(t *rapid.T, in Input) {
 	}
 }
 
-func checkRefusal(t *rapid.T, in Input, err error) {
+func checkRefusal(t *rapid.T, in reading, err error) {
 	var e *memory.Error
 	if !errors.As(err, &e) || e.Kind != memory.KindInvalid {
 		t.Fatalf("not a refusal: %v", err)
@@ -422,12 +422,12 @@ func checkRefusal(t *rapid.T, in Input, err error) {
 		t.Fatalf("%d are needed of %d: %v", need, in.Available, err)
 	}
 	in.Available = need
-	if _, err := Assemble(t.Context(), in); memory.ReasonOf(err) == memory.ReasonBudgetTooSmall {
+	if _, err := assembled(t.Context(), in); memory.ReasonOf(err) == memory.ReasonBudgetTooSmall {
 		t.Fatalf("what the error asks for is refused too: %v", err)
 	}
 }
 
-func checkBudget(t *rapid.T, in Input, r Result) {
+func checkBudget(t *rapid.T, in reading, r Result) {
 	if r.Tokens > in.Available {
 		t.Fatalf("%d tokens of %d", r.Tokens, in.Available)
 	}
@@ -444,7 +444,7 @@ func checkBudget(t *rapid.T, in Input, r Result) {
 }
 
 // recount counts a rendering as a whole: a text as it is, a JSON rendering as its strings and the documented overheads.
-func recount(t rapid.TB, in Input, r Result) int64 {
+func recount(t rapid.TB, in reading, r Result) int64 {
 	c := in.Counter
 	if in.Render == RenderText {
 		return tokens.Tokens(c, c.Cost(r.Rendering))
@@ -518,7 +518,7 @@ func recountValue(c tokens.Counter, v map[string]any) int64 {
 	return cost
 }
 
-func checkItems(t *rapid.T, in Input, r Result) {
+func checkItems(t *rapid.T, in reading, r Result) {
 	seen := map[string]bool{}
 	kind := SectionKind(0)
 	for _, s := range r.Sections {
@@ -579,7 +579,7 @@ func remembered(r Result) []Section {
 
 // checkMemory asks that each fact and note stands once and what is shown is what was given, that notes, facts and
 // summaries keep to their shares, and that no more facts of other sessions stand there than are asked for.
-func checkMemory(t *rapid.T, in Input, r Result) {
+func checkMemory(t *rapid.T, in reading, r Result) {
 	seen := map[string]bool{}
 	for _, s := range remembered(r) {
 		for _, it := range s.Items {
@@ -610,13 +610,13 @@ func checkMemory(t *rapid.T, in Input, r Result) {
 }
 
 // checkShare allows for each section's tokens being rounded up.
-func checkShare(t *rapid.T, in Input, share float64, used int64) {
+func checkShare(t *rapid.T, in reading, share float64, used int64) {
 	if share > 0 && float64(used) > share*float64(in.Available)+3 {
 		t.Fatalf("%d tokens of %d pass the share %v", used, in.Available, share)
 	}
 }
 
-func checkNote(t *rapid.T, in Input, it Item) {
+func checkNote(t *rapid.T, in reading, it Item) {
 	if !in.Policy.Sections.Notes {
 		t.Fatal("a note stands where there are to be none")
 	}
@@ -628,7 +628,7 @@ func checkNote(t *rapid.T, in Input, it Item) {
 	}
 }
 
-func checkFact(t *rapid.T, in Input, k SectionKind, it Item) {
+func checkFact(t *rapid.T, in reading, k SectionKind, it Item) {
 	of := slices.Concat(in.Facts, in.CoreFacts, in.FillFacts)
 	if k == SectionSessionFacts {
 		of = in.SessionFacts
@@ -644,7 +644,7 @@ func checkFact(t *rapid.T, in Input, k SectionKind, it Item) {
 	}
 }
 
-func checkSummary(t *rapid.T, in Input, k SectionKind, it Item) {
+func checkSummary(t *rapid.T, in reading, k SectionKind, it Item) {
 	of := map[SectionKind][]Summary{SectionPeriods: in.Periods, SectionPreviousSessions: in.Previous}[k]
 	if k == SectionSummary {
 		of = []Summary{*in.Running}
@@ -669,7 +669,7 @@ type account struct {
 	omitted                     []OmitReason
 }
 
-func accountOf(in Input, r Result, seq int64) account {
+func accountOf(in reading, r Result, seq int64) account {
 	a := account{summarised: len(section(r, SectionSummary).Items) > 0 && seq <= in.Running.To && !memory.Overlap(in.Running.Holes, memory.SeqRange{From: seq, To: seq})}
 	for _, s := range r.Sections {
 		for _, it := range s.Items {
@@ -689,7 +689,7 @@ func accountOf(in Input, r Result, seq int64) account {
 
 // checkAccount asks that every message of the session stands in the context, in its summary, or is listed, that none
 // stands in the summary and verbatim, and that what stands verbatim is a suffix but for what could not be rendered.
-func checkAccount(t *rapid.T, in Input, r Result) {
+func checkAccount(t *rapid.T, in reading, r Result) {
 	if len(r.Omitted) > MaxOmitted {
 		t.Fatalf("%d omissions", len(r.Omitted))
 	}
@@ -725,7 +725,7 @@ func checkAccount(t *rapid.T, in Input, r Result) {
 }
 
 // mayBeTied reports whether a message may go with what only OpenAI reads: a call with its output, reasoning with what was made of it.
-func mayBeTied(in Input, m *memory.Message) bool {
+func mayBeTied(in reading, m *memory.Message) bool {
 	return in.Render == RenderResponses && m.Role != memory.RoleUser &&
 		slices.ContainsFunc(in.Tail, func(m memory.Message) bool { return itemOf(&m) != nil })
 }
@@ -746,7 +746,7 @@ func armed(s string) int {
 	return n
 }
 
-func checkForm(t *rapid.T, in Input, r Result) {
+func checkForm(t *rapid.T, in reading, r Result) {
 	var err error
 	switch in.Render {
 	case RenderOpenAI:

@@ -1,7 +1,6 @@
 package assembly
 
 import (
-	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -30,72 +29,41 @@ type candidate struct {
 	price   space
 }
 
-// chooseRecalled shares the room that is left between the tail and what is recalled, adds what is recalled to the memory
-// block, and returns the room left.
-//
-// The tail first takes what leaves recall its share. Once it is known what there is to recall, the tail takes what recall
-// does not need of its share, and what recall leaves. While much room is left after that, more is recalled.
-func chooseRecalled(p *pricer, t *transcript, b *memoryBlock, r *recollection, left space) (space, error) {
+// growTail lets the tail grow, once it is known what there is to recall: it takes what recall does not need of its share, then
+// what recall leaves. What is recalled is chosen beside it.
+func (d *Draft) growTail() {
+	p, t, r := d.p, d.transcript, d.recalled
 	if t.grows {
-		left = left.less(t.extendUnchanged(p, left.less(portion(p.in, p.in.Policy.RecallShare, left))))
+		d.left = d.left.less(t.extend(p, d.left.less(r.share(p, t, d.left, d.opening))))
 	}
-	opening := b.opening(p, SectionRecalled) // nothing is added to the block until all is chosen
-	if _, err := r.read(p, left, opening); err != nil {
-		return left, err
-	}
-	if t.grows {
-		left = left.less(t.extend(p, left.less(r.share(p, t, left, opening))))
-	}
-	r.choose(p, t, left, opening)
+	r.choose(p, t, d.left, d.opening)
 	for grew := t.grows; grew; {
 		var taken space
-		if taken, grew = r.extendOver(p, t, left); grew {
-			left = left.less(taken)
-			r.choose(p, t, left, opening)
+		if taken, grew = r.extendOver(p, t, d.left); grew {
+			d.left = d.left.less(taken)
+			r.choose(p, t, d.left, d.opening)
 		}
 	}
-	for !r.isFull(p) && isRoomy(p.in, r.room(left, opening)) {
-		more, err := r.read(p, left.less(r.taken), opening)
-		if err != nil {
-			return left, err
-		}
-		if !more {
-			break
-		}
-		r.choose(p, t, left, opening)
-	}
-	r.chooseShortened(p, t, left, opening)
-	lines := &b.sections[SectionRecalled].lines
+}
+
+// addRecalled adds the chosen candidates to memory, and one more that is shortened where much room is left.
+func (d *Draft) addRecalled() {
+	r := d.recalled
+	r.chooseShortened(d.p, d.transcript, d.left, d.opening)
+	lines := &d.memory.sections[SectionRecalled].lines
 	*lines = slices.Grow(*lines, len(r.chosen))
 	for _, i := range r.chosen {
-		left = left.less(r.add(p, b, i, left))
+		d.left = d.left.less(r.add(d.p, d.memory, i, d.left))
 	}
 	r.taken = space{}
-	return left, nil
 }
 
 // spare is the part of a budget that may be left over, one of so many, where there is more to say: less than the twentieth
-// that Assemble promises.
+// that a Draft promises.
 const spare = 25
 
 // isRoomy reports whether a room for what is recalled is so large that it is worth looking for what fits.
 func isRoomy(in *Input, room space) bool { return room.tokens*spare > in.Available*in.Counter.Per() }
-
-// read reads what is recalled next, for so much room. It reports whether there is more than before.
-func (r *recollection) read(p *pricer, room, opening space) (more bool, err error) {
-	if !p.in.Policy.Sections.Recalled || p.in.Recall == nil {
-		return false, nil
-	}
-	most := (room.tokens - opening.tokens) / p.in.Counter.Per()
-	if most <= 0 {
-		return false, nil
-	}
-	found, err := p.in.Recall(most)
-	if err != nil {
-		return false, fmt.Errorf("recall messages of at most %d tokens: %w", most, err)
-	}
-	return r.addCandidates(found), nil
-}
 
 // addCandidates adds what was found, and marks what is the same message as one that was found before it. It reports whether
 // any is not.
@@ -332,4 +300,67 @@ func clamp(text string, s Span) Span {
 		return Span{0, len(text)}
 	}
 	return Span{start, end}
+}
+
+// fillUp fills recalled messages up to the floor with the candidates from the first on: neighbours of what was found up to half
+// of the floor, then facts, then other messages in their order. Memory never looks empty while something is known, and no
+// tokens are spent above the floor.
+func (d *Draft) fillUp(first int) {
+	p, b, r := d.p, d.memory, d.recalled
+	if d.said == nil {
+		d.said = r.said(d.transcript)
+	}
+	for i := first; i < len(r.candidates) && !r.isFull(p); i++ {
+		floor := p.in.Policy.RecallFloor
+		if r.candidates[i].Step == SelectedNeighbour {
+			floor /= 2
+		} else {
+			d.left = d.facts.fillUp(p, b, d.left)
+		}
+		if c := &r.candidates[i]; c.repeats || d.transcript.hasRecalled(c.Recalled) {
+			continue
+		}
+		taken, says := r.fillWith(p, b, i, d.said, floorRoom(p.in, b, d.left, floor))
+		d.left = d.left.less(taken)
+		if says != nil {
+			d.said = append(d.said, says)
+		}
+	}
+}
+
+// fillWith adds a candidate where the room holds it and it says something new, and returns what it took and what it says;
+// nil where it was not added.
+func (r *recollection) fillWith(p *pricer, b *memoryBlock, i int, said fingerprints, room space) (taken space, says *fingerprint) {
+	c := &r.candidates[i]
+	if !c.mayFit(p.in, room) {
+		return space{}, nil
+	}
+	says = c.fingerprint()
+	if said.has(says) {
+		r.repeated = append(r.repeated, i)
+		return space{}, nil
+	}
+	if c.know(p); c.text == "" || lacking(room, c.price.plus(b.opening(p, SectionRecalled))) != 0 {
+		return space{}, nil
+	}
+	r.chosen = append(r.chosen, i)
+	return r.add(p, b, i, room), says
+}
+
+// leastLine is less than a line of memory takes.
+const leastLine = 4
+
+// said is what is in the context with the chosen candidates.
+func (r *recollection) said(t *transcript) fingerprints {
+	all := t.said()
+	for _, i := range r.chosen {
+		all = append(all, r.candidates[i].fingerprint())
+	}
+	return all
+}
+
+// floorRoom is what may be taken until facts and recalled messages take floor tokens, as far as there is room.
+func floorRoom(in *Input, b *memoryBlock, left space, floor int64) space {
+	taken := b.taken(SectionFacts, SectionSessionFacts, SectionRecalled)
+	return space{min(left.tokens, floor*in.Counter.Per()-taken.tokens), left.bytes}
 }

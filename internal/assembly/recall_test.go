@@ -1,7 +1,6 @@
 package assembly
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func TestRecallIsAskedOnceTheRoomIsKnown(t *testing.T) {
 			found = found[n:]
 			return next, nil
 		}
-		r, err := Assemble(t.Context(), in)
+		r, err := assembled(t.Context(), in)
 		if err != nil && len(rooms) > 0 {
 			t.Fatalf("asked, and then refused: %v", err)
 		}
@@ -56,14 +55,6 @@ func TestRecallIsAskedOnceTheRoomIsKnown(t *testing.T) {
 		assemble(t, in)
 		if room < in.Available*9/10 {
 			t.Errorf("recall is asked for %d tokens of %d", room, in.Available)
-		}
-	})
-	t.Run("its error is the caller's to see", func(t *testing.T) {
-		in := input(t, RenderText, said(memory.RoleUser, "hello"))
-		lost := errors.New("the store cannot be reached")
-		in.Recall = func(int64) ([]Recalled, error) { return nil, lost }
-		if _, err := Assemble(t.Context(), in); !errors.Is(err, lost) {
-			t.Errorf("got %v", err)
 		}
 	})
 }

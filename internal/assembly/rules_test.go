@@ -2,6 +2,7 @@ package assembly
 
 import (
 	gocmp "cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,15 +45,15 @@ func answering(role memory.Role, ids ...string) memory.Message {
 const testFence prompttags.ID = "0123456789abcdef"
 
 // input is a session of the messages, with room for all of them.
-func input(t testing.TB, form Render, messages ...memory.Message) Input {
+func input(t testing.TB, form Render, messages ...memory.Message) reading {
 	c, err := tokens.ByName(tokens.Chars4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{
+	in := reading{Input: Input{
 		Fence: testFence, Session: thisKey, SessionID: "now", LastSeq: int64(len(messages)), Available: 4000, Counter: c, Render: form,
 		Policy: contextprofile.Profile{RecentN: 10, RecallShare: .3, Sections: contextprofile.Sections{State: true, Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsUser},
-	}
+	}}
 	for i, m := range messages {
 		in.Tail = append(in.Tail, stored(m, int64(i+1)))
 	}
@@ -65,14 +66,43 @@ func recalled(day int, name, text string) Recalled {
 	return Recalled{PlacedMessage: &memory.PlacedMessage{Place: memory.Place{Session: thatKey, Seq: int64(day)}, SessionID: "then", Message: m}}
 }
 
+// reading is an input with what its caller reads for it: recalled messages, and messages that may fill, nil for none.
+type reading struct {
+	Input
+	Recall, Fill func(tokens int64) ([]Recalled, error)
+}
+
+// assembled assembles a context as a service does.
+func assembled(ctx context.Context, in reading) (Result, error) {
+	d, err := Begin(ctx, in.Input)
+	if err != nil {
+		return Result{}, err
+	}
+	for room := d.RecallRoom(); room > 0 && in.Recall != nil; room = d.RecallRoom() {
+		found, err := in.Recall(room)
+		if err != nil {
+			return Result{}, err
+		}
+		d.Recall(found)
+	}
+	for room := d.FillRoom(); room > 0 && in.Fill != nil; room = d.FillRoom() {
+		found, err := in.Fill(room)
+		if err != nil {
+			return Result{}, err
+		}
+		d.Fill(found)
+	}
+	return d.Finish(ctx)
+}
+
 // answer is a recall that always finds the same.
 func answer(found ...Recalled) func(int64) ([]Recalled, error) {
 	return func(int64) ([]Recalled, error) { return found, nil }
 }
 
-func assemble(t testing.TB, in Input) Result {
+func assemble(t testing.TB, in reading) Result {
 	t.Helper()
-	r, err := Assemble(t.Context(), in)
+	r, err := assembled(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +192,7 @@ user: and now?
 func TestBudgetTooSmall(t *testing.T) {
 	in := input(t, RenderText)
 	in.Instructions, in.State, in.Available = strings.Repeat("x", 400), json.RawMessage(`{"k":1}`), 10
-	_, err := Assemble(t.Context(), in)
+	_, err := assembled(t.Context(), in)
 	t.Run("the error names the field, what each part needs and the fix", func(t *testing.T) {
 		want(t, memory.ReasonOf(err), memory.ReasonBudgetTooSmall)
 		for _, part := range []string{"overrides.budget_tokens", "10 tokens are available", "instructions 101", "state 19", "pending messages with the calls they answer 0", "raise it by at least 127"} {
@@ -267,7 +297,7 @@ func TestToolCalls(t *testing.T) {
 		in.Policy.Sections.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
 		want(t, shape(t, assemble(t, in).Rendering), "assistant(a) tool:a user")
 		in.Available = 25
-		_, err := Assemble(t.Context(), in)
+		_, err := assembled(t.Context(), in)
 		want(t, memory.ReasonOf(err), memory.ReasonBudgetTooSmall)
 	})
 	t.Run("an orphan among the pending messages is listed behind the session's last", func(t *testing.T) {
@@ -364,7 +394,7 @@ func FuzzFence(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkRoundTrip)) }
 
 // checkRoundTrip reads a rendered block back, by the beginnings of its lines alone, and wants what was put in.
 func checkRoundTrip(t *rapid.T) {
-	in := Input{Fence: testFence, Counter: counterOf(t, tokens.Chars4), Render: RenderText, Available: 1 << 20, LastSeq: 9, Policy: contextprofile.Profile{Sections: contextprofile.Sections{Recalled: true}}}
+	in := reading{Input: Input{Fence: testFence, Counter: counterOf(t, tokens.Chars4), Render: RenderText, Available: 1 << 20, LastSeq: 9, Policy: contextprofile.Profile{Sections: contextprofile.Sections{Recalled: true}}}}
 	var want []string
 	section := func(heading string, add func(i int, name, text string) (shown string)) {
 		var lines []string
@@ -403,7 +433,7 @@ func checkRoundTrip(t *rapid.T) {
 		return render.Label(&found[len(found)-1].Message)
 	})
 	in.Recall = answer(found...)
-	r, err := Assemble(t.Context(), in)
+	r, err := assembled(t.Context(), in)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -523,7 +553,7 @@ func TestReplySize(t *testing.T) {
 	t.Run("fixed parts beyond the bytes are refused", func(t *testing.T) {
 		in := input(t, RenderText)
 		in.MaxBytes, in.Available, in.Instructions = 4000, 100000, strings.Repeat("x", 5000)
-		_, err := Assemble(t.Context(), in)
+		_, err := assembled(t.Context(), in)
 		want(t, memory.ReasonOf(err), memory.ReasonFieldInvalid)
 	})
 }
@@ -612,7 +642,7 @@ func TestWithoutTheSectionRecent(t *testing.T) {
 	omit := func(seq int64, why OmitReason) []Omission {
 		return []Omission{{SessionID: "now", From: seq, To: seq, Reason: why}}
 	}
-	off := func(messages ...memory.Message) Input {
+	off := func(messages ...memory.Message) reading {
 		in := input(t, RenderOpenAI, messages...)
 		in.Policy.Sections.Recent, in.Pending = false, []memory.Message{answering(memory.RoleTool, "a"), user}
 		return in
@@ -640,15 +670,15 @@ func TestWithoutTheSectionRecent(t *testing.T) {
 func TestATextEndsWithItsLastPart(t *testing.T) {
 	for _, counter := range []string{tokens.Chars4, tokens.O200K} {
 		for name, tc := range map[string]struct {
-			change func(*Input)
+			change func(*reading)
 			want   string
 		}{
-			"nothing":      {func(*Input) {}, ""},
-			"instructions": {func(in *Input) { in.Instructions = "Be brief." }, render.TagsOf(testFence).ContextClose},
-			"the state":    {func(in *Input) { in.State = json.RawMessage(`{"a":1}`) }, render.TagsOf(testFence).ContextClose},
-			"memories":     {func(in *Input) { in.Recall = answer(recalled(8, "Ann", "I like tea")) }, render.TagsOf(testFence).ContextClose},
-			"a message":    {func(in *Input) { in.Pending = []memory.Message{said(memory.RoleUser, "hello")} }, "hello\n"},
-			"state and both": {func(in *Input) {
+			"nothing":      {func(*reading) {}, ""},
+			"instructions": {func(in *reading) { in.Instructions = "Be brief." }, render.TagsOf(testFence).ContextClose},
+			"the state":    {func(in *reading) { in.State = json.RawMessage(`{"a":1}`) }, render.TagsOf(testFence).ContextClose},
+			"memories":     {func(in *reading) { in.Recall = answer(recalled(8, "Ann", "I like tea")) }, render.TagsOf(testFence).ContextClose},
+			"a message":    {func(in *reading) { in.Pending = []memory.Message{said(memory.RoleUser, "hello")} }, "hello\n"},
+			"state and both": {func(in *reading) {
 				in.State, in.Recall = json.RawMessage(`{"a":1}`), answer(recalled(8, "Ann", "I like tea"))
 			}, render.TagsOf(testFence).ContextClose},
 		} {

@@ -101,7 +101,7 @@ func renderings(t *testing.T) map[string]string {
 		in := inputGen().Example(i)
 		for form, render := range forms {
 			in.Render, in.Documents, in.Most = render, true, 1<<40
-			r, err := Assemble(t.Context(), in)
+			r, err := assembled(t.Context(), in)
 			if err != nil {
 				continue
 			}
@@ -221,7 +221,7 @@ func TestDocumentsStandAsTheProviderTakesThem(t *testing.T) {
 }
 
 func TestTheBudgetIsRaisedForWhatCannotBeLeftOut(t *testing.T) {
-	pasted := func(most int64) Input {
+	pasted := func(most int64) reading {
 		in := input(t, RenderOpenAI, said(memory.RoleUser, "hello"))
 		in.Pending, in.Available, in.Most = []memory.Message{said(memory.RoleUser, strings.Repeat("word ", 4000))}, 500, most
 		return in
@@ -240,7 +240,7 @@ func TestTheBudgetIsRaisedForWhatCannotBeLeftOut(t *testing.T) {
 	t.Run("and not beyond what it may be raised to, which the error names with what is reserved", func(t *testing.T) {
 		in := pasted(1000)
 		in.Reserved = 9000
-		_, err := Assemble(t.Context(), in)
+		_, err := assembled(t.Context(), in)
 		if memory.ReasonOf(err) != memory.ReasonBudgetTooSmall || !strings.Contains(err.Error(), "1000 tokens are available beside the 9000 that are reserved for the answer and the tools") {
 			t.Errorf("error %v", err)
 		}

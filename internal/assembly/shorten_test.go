@@ -11,12 +11,12 @@ import (
 func TestWhatIsLeftGoesToSentences(t *testing.T) {
 	const story = "We drove to the coast in the old van. The lemon tree by the harbour was in full bloom. " +
 		"After that we had lunch with the neighbours. Nobody wanted to leave before it was dark."
-	with := func(available int64, found ...Recalled) Input {
+	with := func(available int64, found ...Recalled) reading {
 		in := input(t, RenderStructured)
 		in.Available, in.Recall, in.Terms = available, answer(found...), text.Terms("when did the lemon tree bloom?")
 		return in
 	}
-	shown := func(in Input) []string {
+	shown := func(in reading) []string {
 		var out []string
 		for _, it := range section(assemble(t, in), SectionRecalled).Items {
 			out = append(out, it.Text)

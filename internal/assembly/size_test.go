@@ -155,7 +155,7 @@ func TestMetadataIsChargedAtLeastItsEncoding(t *testing.T) {
 }
 
 func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
-	fits := func(t testing.TB, in Input) Result {
+	fits := func(t testing.TB, in reading) Result {
 		t.Helper()
 		r := assemble(t, in)
 		if size := proto.Size(reply(r)); size > in.MaxBytes {
@@ -163,7 +163,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 		}
 		return r
 	}
-	large := func(change func(*memory.Message)) Input {
+	large := func(change func(*memory.Message)) reading {
 		var messages []memory.Message
 		for range 8 {
 			m := said(memory.RoleUser, "hello")
@@ -226,7 +226,7 @@ func TestStructuredRepliesStayWithinMaxBytes(t *testing.T) {
 			}
 		}
 		in.MaxBytes = rapid.SampledFrom([]int{10_000, 20_000, 100_000}).Draw(t, "limit")
-		r, err := Assemble(t.Context(), in)
+		r, err := assembled(t.Context(), in)
 		if err != nil {
 			return
 		}

@@ -214,9 +214,13 @@ func providersTakeIt(t *rapid.T, h compaction.History, messages []memory.Message
 		tail[i].Seq = int64(i + 1)
 	}
 	for render, valid := range map[assembly.Render]func([]byte) error{assembly.RenderOpenAI: providerrules.OpenAI, assembly.RenderAnthropic: providerrules.Anthropic, assembly.RenderResponses: providerrules.Responses} {
-		got, err := assembly.Assemble(t.Context(), assembly.Input{
+		draft, err := assembly.Begin(t.Context(), assembly.Input{
 			Tail: tail, LastSeq: int64(len(tail)), Policy: contextprofile.Profile{RecentN: len(tail), Sections: contextprofile.Sections{Recent: true}}, Available: 1 << 40, Counter: h.Counter, Render: render,
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := draft.Finish(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

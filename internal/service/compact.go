@@ -40,7 +40,7 @@ func (s *Histories) Compact(ctx context.Context, p CompactParams) (Compacted, er
 	if err != nil {
 		return Compacted{}, err
 	}
-	counter := tokens.Within(ctx, resolved.TokenCounter)
+	counter := resolved.TokenCounter
 	plan, err := compaction.Decide(ctx, compaction.History{
 		Messages: counted(
 			resolved.MaskSecrets.Noted(p.Messages),

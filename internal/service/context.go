@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/maypok86/otter/v2"
+
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/compactmodel"
@@ -96,6 +98,12 @@ func NewContextBuilder(o ContextBuilderOptions) *ContextBuilder {
 	}
 }
 
+// Meter counts what was not as it should be, and what a context policy did. It must not block.
+type Meter interface {
+	recall.Meter
+	compaction.Meter
+}
+
 // ContextParams asks for the context of the next model call, checked.
 type ContextParams struct {
 	Ref          memory.SessionRef
@@ -165,38 +173,56 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	}
 	p.Pending = resolved.MaskSecrets.Noted(prompttags.WithEchoes(p.Pending, fences))
 	p.Query = resolved.MaskSecrets.Words(p.Query)
-	g, err := s.gather(ctx, p, gathered{session: head, user: user, fences: fences}, resolved)
-	defer func() { g.ahead.end() }()
+	g, err := s.gather(ctx, p, subject{session: head, user: user, fences: fences}, resolved)
+	defer g.ahead.end()
 	if err != nil {
 		return ContextResult{}, err
 	}
 	g.degraded = append(late, g.degraded...)
-	if err := s.addOriginals(ctx, p, &g); err != nil {
-		return ContextResult{}, err
-	}
 	out, err := s.shrinkAndDecide(ctx, p, g, resolved)
 	if err == nil && g.promise.raw && leftOut(out.Result, p.Ref.SessionID) {
-		// What has no room raw stands in its summary, though no policy asks for one yet.
-		if err := s.gatherCovered(ctx, resolved, func() (summary.Marks, error) { return g.edits, nil }, &g); err != nil {
-			return ContextResult{}, err
-		}
-		if err := s.addOriginals(ctx, p, &g); err != nil {
-			return ContextResult{}, err
-		}
-		out, err = s.shrinkAndDecide(ctx, p, g, resolved)
+		out, err = s.decideAgain(ctx, p, g, resolved, out)
 	}
 	recall.CountDegraded(s.meter, out.Degraded)
 	s.usage.note(p.Ref.UserRef, out.Sections, s.now.Stored())
 	return out, err
 }
 
-// shrinkAndDecide applies the context policy to what was gathered and assembles.
+// decideAgain decides a context in which not all of the session's messages found room with the session's summary, though no
+// policy asks for one yet. What the summary covers is left to it, so that the policy is applied to the messages after it. Where
+// there is no summary, the context stays as it was decided.
+func (s *ContextBuilder) decideAgain(
+	ctx context.Context, p ContextParams, g gathered, r contextprofile.Resolved, decided ContextResult,
+) (ContextResult, error) {
+	edits := func() (summary.Marks, error) { return g.edits, nil }
+	running, _, err := s.keptSummary(ctx, g.session, r, edits)
+	if err != nil {
+		return ContextResult{}, err
+	}
+	if running == nil {
+		return decided, nil
+	}
+	if g.history, err = s.behind(ctx, g.session, r, history{running: running, edits: g.edits}); err != nil {
+		return ContextResult{}, err
+	}
+	return s.shrinkAndDecide(ctx, p, g, r)
+}
+
+// leftOut reports whether some of the session's messages found no room in the budget.
+func leftOut(r assembly.Result, session string) bool {
+	return slices.ContainsFunc(r.Omitted, func(o assembly.Omission) bool { return o.SessionID == session && o.Reason == assembly.OmitBudget })
+}
+
+// shrinkAndDecide reads the originals of what was gathered, applies the context policy to it and assembles.
 func (s *ContextBuilder) shrinkAndDecide(
 	ctx context.Context,
 	p ContextParams,
 	g gathered,
 	r contextprofile.Resolved,
 ) (out ContextResult, err error) {
+	if err := s.addOriginals(ctx, p, &g.history); err != nil {
+		return out, err
+	}
 	err = s.gate.Aside(ctx, func() error {
 		smaller, err := s.shrink(ctx, p, g, r)
 		if err != nil {
@@ -259,23 +285,44 @@ func (s *ContextBuilder) decide(
 ) (ContextResult, error) {
 	out := undecided(p, g, r)
 	out.History = h.Result
-	in := assemblyInput(p, g, h, r)
-	in.TakeApart = s.sentences.by(ctx, r.Counter)
-	hits := &recallReader{ctx: ctx, b: s, user: p.Ref.UserRef, out: &out, ahead: g.ahead, filling: g.fill}
-	if hits.ahead == nil {
-		hits.ahead = s.readAhead(ctx, p.Ref.UserRef, g.found, h.tail, r)
+	hits := s.newRecallReader(ctx, p.Ref.UserRef, g.recalledHits, h.tail, r)
+	if g.ahead == nil {
 		defer hits.ahead.end()
 	}
-	in.Recall, in.Fill = hits.read, hits.fill
-	in.Counter = tokens.Within(ctx, r.TokenCounter)
 	var err error
-	out.Result, err = assembly.Assemble(ctx, in)
+	out.Result, err = s.assemble(ctx, assemblyInput(p, g, h, r), hits)
 	if ended := ctx.Err(); ended != nil {
 		return ContextResult{}, fmt.Errorf("assemble a context: %w", ended)
 	}
+	out.Recalled, out.Ranks = hits.recalled, hits.ranks
 	out.Degraded = append(out.Degraded, notesDegradation(out.NotesLeft)...)
 	out.Degraded = append(out.Degraded, r.Degradations()...)
 	return out, err
+}
+
+// assemble drives a draft: it reads recalled messages, and messages that may fill, as long as the draft has room for them.
+func (s *ContextBuilder) assemble(ctx context.Context, in assembly.Input, hits *recallReader) (assembly.Result, error) {
+	in.Counter = tokens.Within(ctx, in.Counter)
+	in.TakeApart = s.sentences.by(ctx, in.Counter.Name())
+	draft, err := assembly.Begin(ctx, in)
+	if err != nil {
+		return assembly.Result{}, err
+	}
+	for room := draft.RecallRoom(); room > 0; room = draft.RecallRoom() {
+		found, err := hits.read(ctx, room)
+		if err != nil {
+			return assembly.Result{}, fmt.Errorf("recall messages of at most %d tokens: %w", room, err)
+		}
+		draft.Recall(found)
+	}
+	for room := draft.FillRoom(); room > 0; room = draft.FillRoom() {
+		found, err := hits.fill(ctx, room)
+		if err != nil {
+			return assembly.Result{}, fmt.Errorf("fill a context with at most %d tokens: %w", room, err)
+		}
+		draft.Fill(found)
+	}
+	return draft.Finish(ctx)
 }
 
 // undecided is what is to be said of a context before its contents are chosen.
@@ -297,7 +344,7 @@ func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextRe
 	}
 }
 
-// assemblyInput is what a context is chosen from, but for what is read or counted meanwhile.
+// assemblyInput is what a context is chosen from, but for what is read meanwhile.
 func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resolved) assembly.Input {
 	hidden := g.edits.Hidden.Ranges(g.session.Key, g.session.LastSeq)
 	return assembly.Input{
@@ -330,7 +377,20 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 		Render:       p.Render,
 		Policy:       r.Profile,
 		Terms:        g.found.Terms,
+		Counter:      r.TokenCounter,
 	}
+}
+
+// passingOver is a summary that was written of what is not hidden, and says so: nil for none.
+func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
+	if s == nil || len(hidden) == 0 {
+		return s
+	}
+	last := slices.IndexFunc(hidden, func(r memory.SeqRange) bool { return r.From > s.To })
+	if last < 0 {
+		last = len(hidden)
+	}
+	return withHoles(*s, memory.Union(s.Holes, hidden[:last]))
 }
 
 // headingLanguage is the language of a context's headings: the profile's, else the user's, else that of what the user said
@@ -376,4 +436,46 @@ func factsOf(hits []recall.FactHit, use rank.FactUse) []memory.Fact {
 		}
 	}
 	return facts
+}
+
+// notesDegradation says that notes had no room.
+func notesDegradation(left int) []memory.Degradation {
+	if left == 0 {
+		return nil
+	}
+	return []memory.Degradation{{Tier: memory.TierNotes, Reason: fmt.Sprintf("%d notes had no room: raise the profile's notes-share or the budget, or delete some", left)}}
+}
+
+// sentenceCacheBytes is about how much memory the summaries take that were shortened lately.
+const sentenceCacheBytes = 16 << 20
+
+// sentenceCache keeps the summaries that were shortened lately as they were taken apart: contexts shorten the same ones again
+// and again, and finding what deserves a place in one of 2,000 tokens takes milliseconds.
+type sentenceCache struct {
+	texts *otter.Cache[sentenceKey, *summary.Apart]
+}
+
+type sentenceKey struct{ counter, text string }
+
+func newSentenceCache() sentenceCache {
+	return sentenceCache{otter.Must(&otter.Options[sentenceKey, *summary.Apart]{
+		MaximumWeight: sentenceCacheBytes,
+		// The sentences of a text take about as much as the text.
+		Weigher: func(k sentenceKey, _ *summary.Apart) uint32 { return uint32(2*len(k.text) + 512) },
+	})}
+}
+
+// by returns assembly.Input.TakeApart for a counter. What is taken apart once ctx has ended is not kept: see tokens.Within.
+func (c sentenceCache) by(ctx context.Context, counter string) func(string, func(string) int64) *summary.Apart {
+	return func(text string, count func(string) int64) *summary.Apart {
+		key := sentenceKey{counter, text}
+		if known, ok := c.texts.GetIfPresent(key); ok {
+			return known
+		}
+		a := summary.TakeApart(text, count)
+		if ctx.Err() == nil {
+			c.texts.Set(key, a)
+		}
+		return a
+	}
 }

@@ -3,9 +3,9 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,31 +17,29 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/summary"
 	"github.com/stratamem/strata/internal/summary/standing"
+	"github.com/stratamem/strata/internal/template"
 	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/tokens"
 )
+
+// subject is whose context is built.
+type subject struct {
+	session memory.Session  // of an unknown one only its Ref is set
+	user    memory.User     // without State; the zero one where the session is unknown
+	fences  []prompttags.ID // by which the service knows what it rendered for the user; the first is that of new contexts
+}
 
 // gathered is what a context is decided from.
 type gathered struct {
-	session  memory.Session  // of an unknown one only its Ref is set
-	user     memory.User     // without State; the zero one where the session is unknown
-	location *time.Location  // the user's timezone
-	language string          // the user's, as it is set; "" when it is not
-	fences   []prompttags.ID // by which the service knows what it rendered for the user; the first is that of new contexts
+	subject
+	location *time.Location // the user's timezone
+	language string         // the user's, as it is set; "" when it is not
 	marks    Watermarks
-	running  *assembly.Summary
-	tail     []memory.Message // after what running stands for, oldest first
-	head     []memory.Message // what the session begins with, before the tail; only where a context policy keeps it
-	promise  promise
-	edits    summary.Marks // what persons made of the user's messages and summaries
 	facts    recall.RankedFacts
-	ahead    *readAhead // of the messages that were found; nil where a context policy has yet to shrink the tail beside them
-	fill     []rank.Hit // messages that may fill, the best first
 	degraded []memory.Degradation
 
+	history
 	otherSummaries
 	recalledHits
 	states
@@ -58,74 +56,90 @@ type recalledHits struct {
 	found    recall.Found
 	late     []memory.Degradation // what the search lacked
 	embedder string               // whose vectors ranked messages; "" when words alone did
+	ahead    *readAhead           // of what was found; nil where a context policy has yet to shrink the tail beside it
+	fill     []rank.Hit           // messages that may fill, the best first
 }
 
-// gather adds to the session, its user and the fences what was said and summarised, and searches. All of it runs side by side;
-// only a query that has to be taken from the tail is waited for by what needs it.
-func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, g gathered, r contextprofile.Resolved) (gathered, error) {
+// gather reads what was said and summarised, and searches. All of it runs side by side, each part for itself; only a query that
+// has to be taken from the tail is waited for by what needs it. The caller must end what is read ahead, also after an error.
+func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, of subject, r contextprofile.Resolved) (gathered, error) {
 	all, part := safegroup.WithContext(ctx)
 	marks := sync.OnceValues(func() (summary.Marks, error) { return standing.ReadMarks(part, s.store, p.Ref.UserRef) })
-	history := sync.OnceValue(func() error { return s.gatherHistory(part, p, r, marks, &g) })
-	query := sync.OnceValues(func() (string, error) {
-		if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
-			return words, nil
-		}
-		if err := history(); err != nil {
-			return "", err
-		}
-		return s.recordedWords(part, g.session, g.tail)
-	})
-	in := s.search.NewLookups(part, p.Ref.UserRef, query)
-	if g.session.Key != "" { // its user was read with it
-		in.User = func() (memory.User, error) { return g.user, nil }
+	session := sync.OnceValues(func() (history, error) { return s.history(part, p, of, r, marks) })
+	in := s.search.NewLookups(part, p.Ref.UserRef, sync.OnceValues(func() (string, error) { return s.query(part, p, of.session, session) }))
+	if of.session.Key != "" { // its user was read with it
+		in.User = func() (memory.User, error) { return of.user, nil }
 	}
 	in.Marks = marks
 	in.Hidden = func() (memory.Hidden, error) {
 		m, err := marks()
 		return m.Hidden, err
 	}
-	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, g.session.Key) })
-	all.Go(func() (err error) {
-		g.marks, err = s.contextMarks(part, g.session)
+	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, of.session.Key) })
+	work := begin(all, func() (Watermarks, error) { return s.contextMarks(part, of.session) })
+	user := begin(all, in.User)
+	shown := begin(all, func() (states, error) { return s.gatherStates(part, p, r, of.session.State, of.fences[0]) })
+	others := begin(all, func() (otherSummaries, error) { return s.gatherSummaries(part, p, in, r) })
+	facts := begin(all, in.Found)
+	hits := begin(all, func() (recalledHits, error) { return s.gatherHits(ctx, part, p, in, r, of, session) })
+	var said history
+	err := all.WaitWith(func() (err error) {
+		said, err = session()
 		return err
 	})
-	all.Go(func() error {
-		user, err := in.User()
-		g.location, g.language = user.Location(), user.Language
-		return err
-	})
-	all.Go(func() (err error) {
-		g.states, err = s.gatherStates(part, p, r, g.session.State, g.fences[0])
-		return err
-	})
-	all.Go(func() (err error) {
-		g.otherSummaries, err = s.gatherSummaries(part, p, in, r)
-		return err
-	})
-	all.Go(func() (err error) {
-		g.facts, err = in.Found()
-		return err
-	})
-	all.Go(func() (err error) {
-		if g.recalledHits, err = s.recall(part, p, in, r, g.session); err != nil {
-			return err
-		}
-		if err := history(); err != nil {
-			return err
-		}
-		if !r.History.IsSet() {
-			g.ahead = s.readAhead(ctx, p.Ref.UserRef, g.found, g.tail, r)
-		}
-		if !fills(r) {
-			return nil
-		}
-		g.fill, err = s.gatherFill(r, in.Hidden, g.found, firstSeq(g.session, g.tail))
-		return err
-	})
-	err := all.WaitWith(history)
+	g := gathered{
+		subject: of, location: user.Location(), language: user.Language, marks: *work, facts: *facts,
+		history: said, otherSummaries: *others, recalledHits: *hits, states: *shown,
+	}
 	g.degraded = distinct(slices.Concat(g.facts.Degraded, g.found.Degradations(), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
+}
+
+// begin has a part read in a goroutine of the group. The part is there once the group has been waited for.
+func begin[T any](all *safegroup.Group, read func() (T, error)) *T {
+	part := new(T)
+	all.Go(func() (err error) {
+		*part, err = read()
+		return err
+	})
+	return part
+}
+
+// query returns what is asked: the query of the call, else the last words of the user.
+func (s *ContextBuilder) query(
+	ctx context.Context, p ContextParams, session memory.Session, said func() (history, error),
+) (string, error) {
+	if words := cmp.Or(p.Query, lastWords(p.Pending)); words != "" {
+		return words, nil
+	}
+	h, err := said()
+	if err != nil {
+		return "", err
+	}
+	return s.recordedWords(ctx, session, h.tail)
+}
+
+// gatherHits searches the user's messages, and looks for those that may fill. Where no context policy shrinks the tail it begins
+// to read what was found, within the context of the call: that outlives what is gathered.
+func (s *ContextBuilder) gatherHits(
+	call, ctx context.Context, p ContextParams, in recall.Lookups, r contextprofile.Resolved, of subject, said func() (history, error),
+) (recalledHits, error) {
+	out, err := s.recall(ctx, p, in, r, of.session)
+	if err != nil {
+		return out, err
+	}
+	h, err := said()
+	if err != nil {
+		return out, err
+	}
+	if !r.History.IsSet() {
+		out.ahead = s.readAhead(call, p.Ref.UserRef, out.found, h.tail, r)
+	}
+	if fills(r) {
+		out.fill, err = s.gatherFill(r, in.Hidden, out.found, firstSeq(of.session, h.tail))
+	}
+	return out, err
 }
 
 // contextMarks are the watermarks of the session as the context has it: turns that came since it was read count for nothing. A
@@ -142,148 +156,6 @@ func (s *ContextBuilder) contextMarks(ctx context.Context, session memory.Sessio
 		return Watermarks{}, fmt.Errorf("read how far the session's work has come: %w", err)
 	}
 	return WatermarksOf(work).UpTo(session.LastSeq), nil
-}
-
-// gatherHistory reads the session's summary and the messages after those that it covers, as its context policy promises.
-func (s *ContextBuilder) gatherHistory(
-	ctx context.Context,
-	p ContextParams,
-	r contextprofile.Resolved,
-	marks func() (summary.Marks, error),
-	g *gathered,
-) (err error) {
-	if g.session.LastSeq == 0 {
-		return nil
-	}
-	if !r.History.Compresses() {
-		return s.gatherCovered(ctx, r, marks, g)
-	}
-	if g.edits, err = marks(); err != nil {
-		return err
-	}
-	return s.gatherPromised(ctx, p, r, g)
-}
-
-// gatherCovered reads the session's summary of all but its latest messages, beside the marks, and then the messages after it.
-func (s *ContextBuilder) gatherCovered(
-	ctx context.Context, r contextprofile.Resolved, marks func() (summary.Marks, error), g *gathered,
-) (err error) {
-	g.running, g.promise = nil, promise{}
-	var nodes []memory.SummaryNode
-	both, part := safegroup.WithContext(ctx)
-	if r.Summaries.Running {
-		both.Go(func() (err error) {
-			nodes, err = s.topNodes(part, g.session, keptRaw(r))
-			return err
-		})
-	}
-	err = both.WaitWith(func() (err error) {
-		g.edits, err = marks()
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if g.running, err = s.runningOf(ctx, g.session, nodes, g.edits); err != nil {
-		return err
-	}
-	if g.tail, err = s.tail(ctx, g.session, g.running, r); err != nil {
-		return err
-	}
-	return s.gatherHead(ctx, r, g)
-}
-
-// runningBefore is the session's summary of all but its latest messages at least, without what was made of hidden ones, nil
-// for none.
-func (s *ContextBuilder) runningBefore(
-	ctx context.Context,
-	session memory.Session,
-	latest int,
-	marks summary.Marks,
-) (*assembly.Summary, error) {
-	nodes, err := s.topNodes(ctx, session, latest)
-	if err != nil {
-		return nil, err
-	}
-	return s.runningOf(ctx, session, nodes, marks)
-}
-
-// topNodes reads the summaries of all but a session's latest messages at least.
-func (s *ContextBuilder) topNodes(ctx context.Context, session memory.Session, latest int) ([]memory.SummaryNode, error) {
-	nodes, err := s.store.TopNodes(ctx, session.Ref, session.LastSeq-int64(latest))
-	if err != nil {
-		return nil, fmt.Errorf("read summaries: %w", err)
-	}
-	return nodes, nil
-}
-
-// runningOf is what a session's summaries say together, without what was made of hidden messages, nil for none.
-func (s *ContextBuilder) runningOf(
-	ctx context.Context,
-	session memory.Session,
-	nodes []memory.SummaryNode,
-	marks summary.Marks,
-) (*assembly.Summary, error) {
-	out, ok, err := s.summaries.Running(ctx, session.Ref.UserRef, store.SessionSummary{
-		SessionID: session.Ref.SessionID, Title: session.Title, LastSeq: session.LastSeq, Nodes: nodes,
-	}, marks)
-	if !ok || err != nil {
-		return nil, err
-	}
-	return runningItem(out), nil
-}
-
-// keptRaw is how many of the latest messages stand raw whatever summaries cover.
-func keptRaw(r contextprofile.Resolved) int { return max(r.RecentN, r.Summaries.KeepMessages) }
-
-// runningItem is what assembly is given of a session's running summary.
-func runningItem(in Summary) *assembly.Summary {
-	out := summaryItem(in.Nodes)
-	out.SessionID, out.Name, out.To, out.Start = in.SessionID, in.Name, in.Through, in.Start
-	return withHoles(out, summary.Holes(in.Nodes))
-}
-
-// withHoles is a summary of the messages up to its last but for the holes.
-func withHoles(s assembly.Summary, holes []memory.SeqRange) *assembly.Summary {
-	s.From, s.Holes = 1, holes
-	if len(holes) > 0 && holes[0].From == 1 {
-		s.From = holes[0].To + 1
-	}
-	return &s
-}
-
-// passingOver is a summary that was written of what is not hidden, and says so: nil for none.
-func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
-	if s == nil || len(hidden) == 0 {
-		return s
-	}
-	last := slices.IndexFunc(hidden, func(r memory.SeqRange) bool { return r.From > s.To })
-	if last < 0 {
-		last = len(hidden)
-	}
-	return withHoles(*s, memory.Union(s.Holes, hidden[:last]))
-}
-
-// summaryItem is what assembly is given of nodes that cover something together, oldest first.
-func summaryItem(nodes []memory.SummaryNode) assembly.Summary {
-	out := assembly.Summary{Text: Joined(nodes), Start: nodes[0].FromTime, End: nodes[len(nodes)-1].ToTime, Model: models(nodes)}
-	for _, n := range nodes {
-		out.Nodes = append(out.Nodes, n.ID)
-		out.Tokens.O200K += n.Tokens.O200K
-		out.Tokens.CL100K += n.Tokens.CL100K
-	}
-	return out
-}
-
-// models names what wrote the nodes, each once, in their order.
-func models(nodes []memory.SummaryNode) string {
-	var names []string
-	for _, n := range nodes {
-		if !slices.Contains(names, n.Model) {
-			names = append(names, n.Model)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.
@@ -577,60 +449,6 @@ func (s *ContextBuilder) recordedWords(ctx context.Context, session memory.Sessi
 	}
 }
 
-// Bounds of what one call holds in memory, far above what a reply can show.
-const (
-	maxTail        = 100_000 // messages
-	maxTailBytes   = messagereader.MaxTailBytes
-	maxRecallBytes = messagereader.MaxRecallBytes
-)
-
-// beforeStart is the last message before those that the session's contexts may have; 0 when they may have all.
-func beforeStart(session memory.Session) int64 { return max(session.ContextStart-1, 0) }
-
-// tail reads as many of the latest messages as could fit the budget, oldest first, none that the summary covers, and
-// none from before where the session's contexts start. It is read even where the section is off: pending tool results
-// need their calls.
-func (s *ContextBuilder) tail(
-	ctx context.Context,
-	session memory.Session,
-	running *assembly.Summary,
-	r contextprofile.Resolved,
-) ([]memory.Message, error) {
-	q := store.MessageQuery{
-		Ref: session.Ref, After: beforeStart(session), Before: session.LastSeq + 1, Limit: maxTail,
-		MaxTokens: max(r.Available*slack(r.Counter), 1), MinMessages: r.RecentN,
-	}
-	if running != nil {
-		q.After = max(q.After, running.To)
-	}
-	if r.History.IsSet() {
-		q.MaxTokens = max(q.MaxTokens, min(q.MaxTokens*policyReach, policyTokens))
-		mostTokens, mostMessages := trimReach(r)
-		q.MaxTokens, q.Limit = min(q.MaxTokens, mostTokens), min(q.Limit, mostMessages)
-	}
-	return s.before(ctx, q)
-}
-
-// before reads messages backwards and returns them oldest first.
-func (s *ContextBuilder) before(ctx context.Context, q store.MessageQuery) ([]memory.Message, error) {
-	q.NewestFirst, q.MaxBytes = true, maxTailBytes
-	messages, err := s.reads.Messages(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("read latest messages: %w", err)
-	}
-	slices.Reverse(messages)
-	return messages, nil
-}
-
-// slack is how many o200k tokens of stored counts may come to one token of the counter: four characters are one
-// token of chars_4, and may be four of o200k in scripts without blanks. The other counters count about as much, or more.
-func slack(counter string) int64 {
-	if counter == tokens.Chars4 {
-		return 4
-	}
-	return 1
-}
-
 // spareHits is how many hits are asked for beyond those that may stand in a context: of those that say the same only the
 // best does.
 const spareHits = 200
@@ -674,4 +492,81 @@ func indexedThrough(g gathered) int64 {
 		return g.found.PendingFrom - 1
 	}
 	return g.session.LastSeq
+}
+
+// distinct keeps each degradation once: two parts of a call may lack the same.
+func distinct(all []memory.Degradation) (out []memory.Degradation) {
+	for _, d := range all {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// states are what a context shows of the states of its session and user.
+type states struct {
+	instructions string          // with the values of the template
+	state        json.RawMessage // of the session, without its notes
+	notes        []assembly.Note
+}
+
+// gatherStates takes from the states of the session and the user what stands in the context, and fills the template. The
+// user is read only where somebody asks for it.
+func (s *ContextBuilder) gatherStates(
+	ctx context.Context, p ContextParams, r contextprofile.Resolved, session json.RawMessage, id prompttags.ID,
+) (out states, err error) {
+	var notes []memory.Note
+	out.instructions = p.Instructions
+	out.state, notes = memory.SplitNotes(session)
+	out.notes = notesOf(notes)
+	if !r.Sections.Notes && p.Template == "" {
+		return out, nil
+	}
+	user, err := s.store.User(ctx, p.Ref.UserRef)
+	if err != nil && !memory.IsGone(err) {
+		return out, fmt.Errorf("read the user's state: %w", err)
+	}
+	_, notes = memory.SplitNotes(user.State)
+	ofUser := notesOf(notes)
+	for i := range ofUser {
+		ofUser[i].OfUser = true
+	}
+	out.notes = append(out.notes, ofUser...)
+	if p.Template == "" {
+		return out, nil
+	}
+	user.Ref = p.Ref.UserRef
+	out.instructions, err = instructions(p, user, session, id)
+	return out, err
+}
+
+// notesOf are the notes of a session as a context shows them.
+func notesOf(notes []memory.Note) []assembly.Note {
+	out := make([]assembly.Note, len(notes))
+	for i, n := range notes {
+		n.Time = n.Time.UTC()
+		out[i] = assembly.Note{Note: n}
+	}
+	return out
+}
+
+// templateField is the request's field for the template of instructions.
+const templateField = "instructions_template"
+
+// instructions fills the template of a call.
+func instructions(p ContextParams, user memory.User, state json.RawMessage, id prompttags.ID) (string, error) {
+	who, err := memory.EncodeJSON(struct {
+		ID       string          `json:"id"`
+		Timezone string          `json:"timezone"`
+		Language string          `json:"language,omitempty"`
+		State    json.RawMessage `json:"state,omitempty"`
+	}{user.Ref.UserID, cmp.Or(user.Timezone, time.UTC.String()), user.Language, memory.PlainState(user.State)})
+	if err != nil {
+		return "", fmt.Errorf("encode the user for a template: %w", err)
+	}
+	return template.Fill(p.Template, template.Options{
+		Field: templateField, Fence: assembly.FencedValue(id),
+		Values: template.Values{"state": memory.PlainState(state), "vars": p.Variables, "user": who},
+	})
 }
