@@ -228,7 +228,7 @@ func (s *ContextBuilder) shrinkAndDecide(
 		if err != nil {
 			return err
 		}
-		g.degraded = append(slices.Clone(g.degraded), unaskedDegradation(r, g.promise)...)
+		g.degraded = append(slices.Clone(g.degraded), withoutModelDegradation(r, g.promise)...)
 		out, err = s.decide(ctx, p, g, smaller, r)
 		return err
 	})
@@ -360,7 +360,7 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 		SessionFacts: g.facts.Session,
 		Periods:      g.periods,
 		Previous:     g.previous,
-		Running:      passingOver(h.running, hidden),
+		Running:      withoutHidden(h.running, hidden),
 		Tail:         h.tail,
 		Kept:         h.kept,
 		Dropped:      h.dropped,
@@ -381,8 +381,8 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 	}
 }
 
-// passingOver is a summary that was written of what is not hidden, and says so: nil for none.
-func passingOver(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
+// withoutHidden returns the summary with the hidden messages up to its last one added to its holes. A nil summary stays nil.
+func withoutHidden(s *assembly.Summary, hidden []memory.SeqRange) *assembly.Summary {
 	if s == nil || len(hidden) == 0 {
 		return s
 	}

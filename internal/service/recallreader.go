@@ -162,7 +162,7 @@ func (r *recallReader) confirmed(ctx context.Context, hits []rank.Hit) ([]recall
 		if err != nil {
 			return nil, err
 		}
-		out = within(early, r.done, r.done+read)
+		out = hitsBetween(early, r.done, r.done+read)
 	}
 	rest, err := r.b.confirm(ctx, r.user, hits[read:], r.found.Terms)
 	for i := range rest {
@@ -174,9 +174,8 @@ func (r *recallReader) confirmed(ctx context.Context, hits []rank.Hit) ([]recall
 	return append(out, rest...), err
 }
 
-// within are those of the hits, which are in the order of At, whose At is from first on and before end. Nothing is copied, and what
-// is appended to them leaves the others alone.
-func within(hits []recall.Confirmed, first, end int) []recall.Confirmed {
+// hitsBetween returns the hits with first ≤ At < end. hits is sorted by At; the result shares its memory but appending to it copies.
+func hitsBetween(hits []recall.Confirmed, first, end int) []recall.Confirmed {
 	index := func(at int) int {
 		i, _ := slices.BinarySearchFunc(hits, at, func(c recall.Confirmed, at int) int { return cmp.Compare(c.At, at) })
 		return i

@@ -56,7 +56,7 @@ func (d promise) planFor(ctx context.Context, h compaction.History, policy compa
 	if d.plan != nil {
 		return d.plan.WithTrim(policy.Trim)
 	}
-	return compaction.Decide(ctx, h, d.due(unasked(policy)))
+	return compaction.Decide(ctx, h, d.due(withoutModel(policy)))
 }
 
 // due is a policy of which what was found to be due for the whole session is done, whatever is left of it.
@@ -87,8 +87,8 @@ func unread(g gathered, r contextprofile.Resolved) []memory.SeqRange {
 	return []memory.SeqRange{{From: from, To: to}}
 }
 
-// unasked is a policy for which no model has to be asked, and which loses nothing.
-func unasked(p compaction.Policy) compaction.Policy {
+// withoutModel returns the policy changed so that it needs no chat model and drops nothing.
+func withoutModel(p compaction.Policy) compaction.Policy {
 	if !p.Compresses() {
 		return p
 	}
@@ -104,7 +104,7 @@ func unasked(p compaction.Policy) compaction.Policy {
 	return p
 }
 
-// builtinOnly names a model that there is not, so that the built-in summariser is asked.
+// builtinOnly is the reserved model name that selects the built-in summariser.
 const builtinOnly = "builtin:extractive"
 
 // take turns what the policy made of the messages into what a context is assembled from: up to the last message that it
@@ -201,9 +201,9 @@ func (out *shrunk) withWritten(running *assembly.Summary, cut int64) *assembly.S
 const degradedConcepts = "the profile's history strategy is facts, which asks a model about each of its concepts, and BuildContext waits for no model: " +
 	"the session's summary stands in place of the concepts' sections; call Compact with this profile and the session's messages to have them"
 
-// unaskedDegradation says where a context has an ordinary summary in place of what its policy's strategy would have a model
-// write: no context waits for a model.
-func unaskedDegradation(r contextprofile.Resolved, d promise) []memory.Degradation {
+// withoutModelDegradation returns a degradation if the policy's strategy is due and would have a model write: the context has an
+// ordinary summary in place of the model's text, since no context waits for a model.
+func withoutModelDegradation(r contextprofile.Resolved, d promise) []memory.Degradation {
 	if !d.compresses {
 		return nil
 	}

@@ -130,7 +130,7 @@ func promised(
 	if err := validOverride(p, r); err != nil {
 		return out, 0, err
 	}
-	policy := unasked(r.History)
+	policy := withoutModel(r.History)
 	policy.Trim = compaction.Trim{} // comes after the strategy; see promise.planFor
 	if len(tail) > 0 && tail[0].Seq > beforeStart(of.session)+1 {
 		policy.Compress.Triggers = nil
