@@ -18,6 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -151,7 +152,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
 func TestTrail(t *testing.T) {
-	db, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "strata.db")})
+	db, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
@@ -101,7 +101,7 @@ func promise(t *testing.T, says string, f func(*testing.T, *rig)) {
 	t.Helper()
 	t.Run(says, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "x.db")})
+			s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

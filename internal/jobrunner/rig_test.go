@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/summary"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -64,7 +64,7 @@ func inBubble(t *testing.T, promise string, f func(*testing.T, *rig)) {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, summaries: &summarizer{}, learner: &extractor{}, meter: &meter{counts: map[string]int{}}}
-	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "x.db"), Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 // decided are the tenants' own limits.
@@ -51,7 +51,7 @@ func (c *counts) TenantUsed(_ string, tokens int64, cost float64) {
 
 func openStore(t *testing.T) *sqlitestore.Store {
 	t.Helper()
-	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "x.db"), Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
 	"github.com/stratamem/strata/internal/text"
 	"github.com/stratamem/strata/internal/text/synonyms"
@@ -151,7 +151,7 @@ type wiring struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "strata.db")})
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
 	"github.com/stratamem/strata/internal/tokens"
 	"github.com/stratamem/strata/internal/viewfeed"
@@ -35,6 +36,7 @@ func pass(d time.Duration) {
 
 func openFile(t *testing.T, path string) *sqlitestore.Store {
 	t.Helper()
+	datafile.At(t, path)
 	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

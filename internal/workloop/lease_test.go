@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/workloop"
 )
 
@@ -42,7 +42,7 @@ func TestLease(t *testing.T) {
 	promise := func(name string, f func(t *testing.T, r rig)) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "x.db")})
+				s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t)})
 				if err != nil {
 					t.Fatal(err)
 				}

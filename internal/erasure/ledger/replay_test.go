@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 var (
@@ -42,6 +43,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) open(path string) {
 	w.t.Helper()
+	datafile.At(w.t, path)
 	s, err := sqlitestore.Open(w.t.Context(), sqlitestore.Options{Path: path})
 	if err != nil {
 		w.t.Fatal(err)

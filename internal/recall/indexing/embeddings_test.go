@@ -19,6 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 // endpoint embeds with any model: each has its own dimension. What it refuses or whether it is down is in the test's hands.
@@ -128,6 +129,7 @@ type embeddings struct {
 
 func openFile(t *testing.T, path string) *sqlitestore.Store {
 	t.Helper()
+	datafile.At(t, path)
 	st, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

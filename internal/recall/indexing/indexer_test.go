@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -17,6 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/text"
 )
 
@@ -35,7 +35,7 @@ func pass(d time.Duration) {
 
 func open(t *testing.T) *sqlitestore.Store {
 	t.Helper()
-	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: filepath.Join(t.TempDir(), "x.db"), Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Path: datafile.New(t), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package sqlitestore_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/storetest"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,7 +73,7 @@ func scans(step string) bool {
 func open(t testing.TB, o sqlitestore.Options) *sqlitestore.Store {
 	t.Helper()
 	if o.Path == "" {
-		o.Path = filepath.Join(t.TempDir(), "strata.db")
+		o.Path = datafile.New(t)
 	}
 	s, err := sqlitestore.Open(t.Context(), o)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 )
 
 // Server is the real server over a socket, with a client and everything it logged.
@@ -87,6 +88,9 @@ func StartWith(t testing.TB, data string, o app.Options, change func(*config.Con
 		}
 		h.Store = s
 		return s
+	}
+	if !cfg.MongoDBURI.IsSet() {
+		datafile.At(t, cfg.Data)
 	}
 	a, err := app.New(t.Context(), cfg, o)
 	if err != nil {
