@@ -309,6 +309,7 @@ func (d *desk) erasableTenant(tenant string) (token string) {
 }
 
 func TestEraseTenant(t *testing.T) {
+	t.Parallel() // it waits for a RequestTimeout
 	// An erasure begins when no call that was let in before it can still write: after a RequestTimeout, which is minutes in other tests.
 	h := e2e.StartOn(t, filepath.Join(t.TempDir(), "strata.db"), func(c *config.Config) {
 		c.Auth, c.BootstrapKey, c.RequestTimeout = config.AuthRequired, true, 10*time.Second

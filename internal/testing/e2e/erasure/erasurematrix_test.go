@@ -60,6 +60,7 @@ func TestDeletionMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("80 cells take minutes with the race detector; make test tries them without")
 	}
+	t.Parallel()
 	cells := 0
 	for _, set := range []e2e.StoreSet{e2e.Embedded, e2e.OnMongoDB, e2e.OnThree} {
 		for d, door := range doors {

@@ -24,6 +24,7 @@ func TestTheDeletionMatrixSeesWhatIsForgotten(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes minutes with the race detector; make test tries it without")
 	}
+	t.Parallel()
 	for _, c := range []struct{ forgets, run, says string }{
 		{"primary store", "over_SQLite,_a_restart", "is in strata.db"},
 		{"search index", "over_SQLite,_a_restart", "is in strata.db"},
@@ -41,6 +42,7 @@ func TestTheDeletionMatrixSeesWhatIsForgotten(t *testing.T) {
 		{"views of texts", "over_MongoDB,_Milvus.*a_restart", "views hold"},
 	} {
 		t.Run(c.forgets, func(t *testing.T) {
+			t.Parallel() // a process of its own, which waits most of its time
 			if strings.Contains(c.run, "Milvus") {
 				if os.Getenv("STRATA_TEST_FULL") == "" {
 					t.Skip("takes half a minute: STRATA_TEST_FULL=1 runs it")
