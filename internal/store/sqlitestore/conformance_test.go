@@ -69,7 +69,7 @@ func scans(step string) bool {
 		!strings.HasPrefix(step, "SCAN segments USING COVERING INDEX")
 }
 
-// open opens a file of the test's own, unless o names one, and closes it after the test.
+// open opens an empty file of the test's own, or the one that o names, and closes it after the test.
 func open(t testing.TB, o sqlitestore.Options) *sqlitestore.Store {
 	t.Helper()
 	if o.Path == "" {

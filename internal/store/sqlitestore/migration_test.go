@@ -126,7 +126,7 @@ func writeFirstSchema(t *testing.T, path string) {
 // Whoever starts for the first time reads one line about the file, not one for each version that there ever was.
 func TestANewFileIsLoggedOnce(t *testing.T) {
 	var logged bytes.Buffer
-	open(t, sqlitestore.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	open(t, sqlitestore.Options{Path: filepath.Join(t.TempDir(), "strata.db"), Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "data file created") {
 		t.Errorf("logged:\n%s", got)
 	}
