@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -301,10 +300,14 @@ func TestOneReplicaErasesWhileOthersRecord(t *testing.T) {
 		var erased atomic.Bool
 		written := make([][]racing, len(writers))
 		var group sync.WaitGroup
+		acknowledged := make([]chan struct{}, len(writers))
 		for w, s := range writers {
-			group.Go(func() { written[w] = record(t, s, fmt.Sprintf("%d-%d", round, w), &erased) })
+			acknowledged[w] = make(chan struct{}, mostBefore)
+			group.Go(func() { written[w] = record(t, s, fmt.Sprintf("%d-%d", round, w), &erased, acknowledged[w]) })
 		}
-		time.Sleep(time.Duration(round%7) * time.Millisecond) // spreads where the erasure meets the others; nothing depends on it
+		for range round % (mostBefore + 1) { // spreads where the erasure meets the others
+			<-acknowledged[0]
+		}
 		id := fmt.Sprint("e", round)
 		mustErase(t, eraser, erasing(kind, id))
 		erased.Store(true)
@@ -333,8 +336,13 @@ type racing struct {
 	after   bool // its call began after the erasure had returned
 }
 
-// record records messages to the shared session and to new ones, until some were recorded after the erasure.
-func record(t *testing.T, s *mongostore.Store, prefix string, erased *atomic.Bool) (all []racing) {
+// mostBefore is how many messages of the first writer are acknowledged at most before the erasure begins.
+const mostBefore = 6
+
+// record records messages to the shared session and to new ones, until some were recorded after the erasure. It sends to acknowledged
+// after each of the first messages, as many as the channel takes, and closes it at its end.
+func record(t *testing.T, s *mongostore.Store, prefix string, erased *atomic.Bool, acknowledged chan<- struct{}) (all []racing) {
+	defer close(acknowledged)
 	for n, since := 0, 0; since < 4; n++ {
 		m := racing{id: fmt.Sprintf("%s-%d", prefix, n), session: "s", after: erased.Load()}
 		if n%3 == 2 {
@@ -347,6 +355,10 @@ func record(t *testing.T, s *mongostore.Store, prefix string, erased *atomic.Boo
 		switch {
 		case err == nil:
 			all = append(all, m)
+			select {
+			case acknowledged <- struct{}{}:
+			default:
+			}
 		case memory.ReasonOf(err) != memory.ReasonContention:
 			t.Errorf("Append: %v", err)
 			return all
