@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
@@ -102,7 +103,7 @@ func TestAContextReadsSideBySideWhatDoesNotWaitForEachOther(t *testing.T) {
 	r.embeds()
 	reads := &together{truth: r.truth}
 	s := r.service(wiring{truth: reads})
-	ask := service.ContextParams{Ref: ada.Session("s2"), Query: "roses in the garden", AsOf: noon}
+	ask := service.ContextParams{Ref: ada.Session("s2"), Query: "roses in the garden", AsOf: noon, Render: assembly.RenderOpenAI}
 	if _, err := s.BuildContext(t.Context(), ask); err != nil { // what is kept in memory is read by the first call
 		t.Fatal(err)
 	}

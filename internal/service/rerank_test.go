@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
@@ -162,7 +163,7 @@ func TestARerankerOrdersTheBestOfWhatWasFound(t *testing.T) {
 		}
 	})
 	t.Run("in a context", func(t *testing.T) {
-		out, err := reranked.BuildContext(t.Context(), service.ContextParams{Ref: ada.Session("now"), Query: "roses", AsOf: r.now, Explain: true, MaxBytes: 1 << 20})
+		out, err := reranked.BuildContext(t.Context(), service.ContextParams{Ref: ada.Session("now"), Query: "roses", AsOf: r.now, Render: assembly.RenderOpenAI, Explain: true, MaxBytes: 1 << 20})
 		r.must(err)
 		if len(out.Recalled) != 4 || !slices.Equal(out.Ranks, []int{1, 2, 3, 4}) || out.Degraded != nil {
 			t.Fatalf("recalled %d at %v, degraded %v", len(out.Recalled), out.Ranks, out.Degraded)

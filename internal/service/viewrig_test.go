@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/embed"
@@ -355,7 +356,7 @@ func (r *rig) ask(s services, query string) tried {
 	var out tried
 	var errs [3]error
 	out.context, errs[0] = s.BuildContext(r.t.Context(), service.ContextParams{
-		Ref: ada.Session("now"), Query: query, AsOf: r.now, Explain: true, MaxBytes: 1 << 20,
+		Ref: ada.Session("now"), Query: query, AsOf: r.now, Render: assembly.RenderOpenAI, Explain: true, MaxBytes: 1 << 20,
 	})
 	out.messages, errs[1] = s.SearchMessages(r.t.Context(), recall.SearchParams{User: ada, Query: query, Limit: 20, MaxBytes: 1 << 20, Explain: true})
 	out.facts, errs[2] = s.SearchFacts(r.t.Context(), recall.FactSearch{User: ada, Query: query, Limit: 20, AsOf: r.now})
