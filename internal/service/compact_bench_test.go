@@ -21,8 +21,17 @@ func compactor(p compaction.Policy) *service.Histories {
 	return service.NewHistories(contextprofile.Set{
 		Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", History: p, StepLimit: 25}},
 		Window: func(string) (contextprofile.Window, bool) { return contextprofile.Window{}, false },
-	}, compactmodel.New(compactmodel.Options{Extractive: builtin.Summarizer{}}), &counts{n: map[string]int{}})
+	}, compactmodel.New(compactmodel.Options{Extractive: builtin.Summarizer{}}), unmetered{})
 }
+
+// unmetered counts nothing.
+type unmetered struct{}
+
+func (unmetered) HistoryShrunk(string, compaction.Result) {}
+func (unmetered) Degraded(string)                         {}
+func (unmetered) ForeignHits(string, int)                 {}
+func (unmetered) StaleHits(string, int)                   {}
+func (unmetered) WordsChecked(string, memory.CheckAction) {}
 
 // clearAndTrim clears old tool results and leaves out what is too much.
 func clearAndTrim() compaction.Policy {

@@ -148,14 +148,14 @@ func (s *ContextBuilder) contextMarks(ctx context.Context, session memory.Sessio
 	if session.LastSeq == 0 {
 		return Watermarks{}, nil
 	}
-	work, err := s.store.SessionWork(ctx, session.Ref)
+	waiting, err := s.store.SessionWork(ctx, session.Ref)
 	if memory.IsGone(err) { // it was erased since
 		return Watermarks{}, nil
 	}
 	if err != nil {
 		return Watermarks{}, fmt.Errorf("read how far the session's work has come: %w", err)
 	}
-	return WatermarksOf(work).UpTo(session.LastSeq), nil
+	return WatermarksOf(waiting).UpTo(session.LastSeq), nil
 }
 
 // gatherSummaries reads the summaries of previous sessions, and of weeks and months, oldest first.

@@ -75,7 +75,7 @@ func recorder(b *testing.B) *service.Recorder {
 	b.Cleanup(func() { _ = s.Close() })
 	id := 0
 	return service.NewRecorder(service.RecorderOptions{
-		Store: s, Fences: userfences.New(s, nil), Runner: idle{}, Meter: &counts{n: map[string]int{}}, Tenancy: quota.Unlimited{}, Now: time.Now,
+		Store: s, Fences: userfences.New(s, nil), Runner: alone{}, Meter: alone{}, Tenancy: quota.Unlimited{}, Now: time.Now,
 		NewID: func() string { id++; return fmt.Sprint("id-", id) },
 		Profiles: contextprofile.Set{
 			Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", StepLimit: 25}},
@@ -104,3 +104,13 @@ func bareInsert(b *testing.B) func(words string) error {
 		return err
 	}
 }
+
+// alone has no background work, and counts nothing.
+type alone struct{}
+
+func (alone) Nudge(memory.SessionRef)                    {}
+func (alone) Hurry(memory.SessionRef, ...memory.JobKind) {}
+func (alone) LookAgain(memory.UserRef, string)           {}
+func (alone) Changed(memory.SessionRef) <-chan struct{}  { return nil }
+func (alone) Rebuild(memory.UserRef)                     {}
+func (alone) WordsChecked(string, memory.CheckAction)    {}

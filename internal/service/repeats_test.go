@@ -51,12 +51,12 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = 0
-			summaries := NewSummaryReader(SummaryReaderOptions{Store: s})
-			b := NewContextBuilder(ContextBuilderOptions{Sources: ContextSources{Summaries: summaries}})
+			reader := NewSummaryReader(SummaryReaderOptions{Store: s})
+			b := NewContextBuilder(ContextBuilderOptions{Sources: ContextSources{Summaries: reader}})
 			period := memory.SummaryNode{Children: row.children}
 			known := seen
 			var err error
-			if known.oldest, err = summaries.OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{period}); err != nil {
+			if known.oldest, err = reader.OldestParts(t.Context(), PeriodReader{}, []memory.SummaryNode{period}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := b.repeats(t.Context(), PeriodReader{}, period, known)

@@ -12,10 +12,12 @@ import (
 	"github.com/stratamem/strata/internal/summary"
 )
 
+var midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 func leaf(id string, from, to int64) memory.SummaryNode {
 	return memory.SummaryNode{
 		ID: id, Kind: memory.SummarySession, Range: memory.SeqRange{From: from, To: to}, Generation: 1, Text: id + ".",
-		FromTime: noon.Add(time.Duration(from) * time.Minute), ToTime: noon.Add(time.Duration(to) * time.Minute),
+		FromTime: midday.Add(time.Duration(from) * time.Minute), ToTime: midday.Add(time.Duration(to) * time.Minute),
 		Tokens: memory.TokenCounts{O200K: 7},
 	}
 }
@@ -28,7 +30,7 @@ type firstMessage struct {
 
 func (f *firstMessage) Messages(_ context.Context, q store.MessageQuery) ([]memory.Message, error) {
 	f.asked = q
-	return []memory.Message{{Seq: 1, CreateTime: noon}}, nil
+	return []memory.Message{{Seq: 1, CreateTime: midday}}, nil
 }
 
 func TestRunning(t *testing.T) {
@@ -47,7 +49,7 @@ func TestRunning(t *testing.T) {
 		if !ok || got.Text != "a.\n\nb." || got.Through != 12 || got.Name != "Trip" || len(got.Nodes) != 2 || got.Tokens == 0 {
 			t.Errorf("%+v, %v", got, ok)
 		}
-		if !got.Start.Equal(noon.Add(time.Minute)) || !got.End.Equal(noon.Add(12*time.Minute)) {
+		if !got.Start.Equal(midday.Add(time.Minute)) || !got.End.Equal(midday.Add(12*time.Minute)) {
 			t.Errorf("from %v to %v", got.Start, got.End)
 		}
 	})
@@ -67,7 +69,7 @@ func TestRunning(t *testing.T) {
 		n := leaf("b", 7, 12)
 		n.Cumulative, n.Previous = true, "a"
 		got, ok := running(t, s, n)
-		if !ok || len(got.Nodes) != 1 || !got.Start.Equal(noon) || s.asked.Limit != 1 || s.asked.NewestFirst {
+		if !ok || len(got.Nodes) != 1 || !got.Start.Equal(midday) || s.asked.Limit != 1 || s.asked.NewestFirst {
 			t.Errorf("%+v, %v; asked %+v", got, ok, s.asked)
 		}
 	})

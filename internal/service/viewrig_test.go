@@ -250,10 +250,10 @@ func (r *rig) knows(user memory.UserRef, words string) string {
 }
 
 // knowsAll stores facts of the user and returns their ids.
-func (r *rig) knowsAll(user memory.UserRef, facts ...memory.Fact) (ids []string) {
+func (r *rig) knowsAll(user memory.UserRef, known ...memory.Fact) (ids []string) {
 	r.t.Helper()
 	s := r.service(wiring{})
-	for _, f := range facts {
+	for _, f := range known {
 		f, err := s.CreateFact(r.t.Context(), service.FactCreation{User: user, Fact: service.WithFactDefaults(f)})
 		r.must(err)
 		ids = append(ids, f.ID)

@@ -13,6 +13,8 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
+var midday2 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // sessionWork answers a session's work as it stands.
 type sessionWork struct {
 	WorkStore
@@ -63,7 +65,7 @@ func (a *announcer) announce() {
 func waiting(recorded int64, jobs ...memory.Job) (*Work, *sessionWork, *announcer) {
 	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: jobs}}
 	a := &announcer{changed: make(chan struct{})}
-	return NewWork(WorkOptions{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
+	return NewWork(WorkOptions{Store: s, Runner: a, Now: func() time.Time { return midday2 }}), s, a
 }
 
 func TestWaitForWatermark(t *testing.T) {
@@ -209,7 +211,7 @@ func TestSkipJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := NewWork(WorkOptions{
-				Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return noon },
+				Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return midday2 },
 			}).SkipJob(t.Context(), store.JobRef{})
 			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.JobSkipped {
 				t.Errorf("%+v, %v", got, err)

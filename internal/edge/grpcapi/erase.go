@@ -12,15 +12,15 @@ import (
 	"github.com/stratamem/strata/internal/service"
 )
 
-// eraser erases what persons want gone, or says what would go.
-type eraser interface {
+// userEraser erases what persons want gone, or says what would go.
+type userEraser interface {
 	Erase(ctx context.Context, c service.Erase) (service.ErasureJob, error)
 	Extent(ctx context.Context, c service.Erase) (service.Extent, error)
 }
 
 // messageEraser returns messages that it erases, too.
 type messageEraser interface {
-	eraser
+	userEraser
 	Pop(ctx context.Context, c service.Erase, q service.PopQuery) (service.Popped, error)
 }
 
@@ -109,7 +109,7 @@ func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.Delete
 type tries interface{ GetValidateOnly() bool }
 
 // eraseOrTry erases what was checked, or says what would go.
-func eraseOrTry(ctx context.Context, s eraser, c *checker, erase service.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
+func eraseOrTry(ctx context.Context, s userEraser, c *checker, erase service.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
 	if err := c.err(); err != nil {
 		return nil, nil, err
 	}

@@ -26,8 +26,8 @@ const sentChunk = 256 << 10
 
 const conflictNames = "ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NEW_IDS"
 
-// porter exports and imports users.
-type porter interface {
+// userPorter exports and imports users.
+type userPorter interface {
 	Export(ctx context.Context, what service.Exporting, out io.Writer) error
 	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (service.Imported, error)
 }

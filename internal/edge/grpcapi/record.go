@@ -16,7 +16,7 @@ type MemoryService struct {
 	Recorder recorder
 	Contexts contextBuilder
 	Search   messageSearcher
-	Sessions sessions
+	Sessions sessionEditor
 	Eraser   messageEraser
 	Replacer messageReplacer
 	encoded  encodings
@@ -43,8 +43,8 @@ type messageSearcher interface {
 	SearchTranscript(ctx context.Context, p recall.TranscriptSearch) (recall.TranscriptPage, error)
 }
 
-// sessions reads and changes sessions and their messages.
-type sessions interface {
+// sessionEditor reads and changes sessions and their messages.
+type sessionEditor interface {
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 	ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error)
 	UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error)

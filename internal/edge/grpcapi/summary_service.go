@@ -12,13 +12,13 @@ import (
 // SummaryService serves summaries of sessions, weeks and months.
 type SummaryService struct {
 	memoryv1.UnimplementedSummaryServiceServer
-	Summaries summaries
+	Summaries summaryReader
 	Editor    summaryEditor
-	Eraser    eraser
+	Eraser    userEraser
 }
 
-// summaries reads summaries, and has them written now.
-type summaries interface {
+// summaryReader reads summaries, and has them written now.
+type summaryReader interface {
 	Summary(ctx context.Context, ref service.SummaryRef) (service.Summary, error)
 	ListSummaries(ctx context.Context, q service.SummaryQuery) ([]service.Summary, *service.SummaryCursor, error)
 	SummaryRevisions(ctx context.Context, ref service.SummaryRef) ([]memory.SummaryRevision, error)

@@ -14,8 +14,8 @@ import (
 type UserService struct {
 	memoryv1.UnimplementedUserServiceServer
 	Users    users
-	Eraser   eraser
-	Porter   porter
+	Eraser   userEraser
+	Porter   userPorter
 	Patience time.Duration // how long the client of a stream may send nothing
 }
 

@@ -20,7 +20,7 @@ import (
 // WorkService serves background work.
 type WorkService struct {
 	memoryv1.UnimplementedWorkServiceServer
-	Work     work
+	Work     workReader
 	Facts    jobReverter
 	Erasures erasures
 }
@@ -34,8 +34,8 @@ type erasures interface {
 	NotRevertible(jobID string) error
 }
 
-// work waits for background work and handles its jobs.
-type work interface {
+// workReader waits for background work and handles its jobs.
+type workReader interface {
 	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
 	Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error)
 	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)

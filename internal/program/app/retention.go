@@ -11,11 +11,11 @@ import (
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, facts *service.FactEditor) *retention.Keeper {
+func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, editor *service.FactEditor) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
 		Store: b.store, Profiles: p.profiles, Profile: p.limits.profile, Begin: sweeper.Begin,
 		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
-			return facts.DeleteFact(ctx, service.FactRef{User: user, ID: id})
+			return editor.DeleteFact(ctx, service.FactRef{User: user, ID: id})
 		},
 		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
 		Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,

@@ -66,7 +66,7 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 			}
 		}
 		keys := 0
-		porter := service.NewPorter(service.PorterOptions{
+		mover := service.NewPorter(service.PorterOptions{
 			Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "bench",
 			Tenancy: quota.Unlimited{},
 			NewKey:  func() string { keys++; return fmt.Sprintf("%032x", keys) },
@@ -78,7 +78,7 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 			b.Fatal(err)
 		}
 		measure(b, "import", n, func() error {
-			got, err := porter.Import(b.Context(), ref, 0, in)
+			got, err := mover.Import(b.Context(), ref, 0, in)
 			if err == nil && got.Vectors != wanted {
 				err = fmt.Errorf("%d vectors came of %d", got.Vectors, wanted)
 			}
@@ -86,7 +86,7 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 		})
 		var end lastBytes
 		measure(b, "export", n, func() error {
-			return porter.Export(b.Context(), service.Exporting{User: ref, Vectors: wanted > 0}, &end)
+			return mover.Export(b.Context(), service.Exporting{User: ref, Vectors: wanted > 0}, &end)
 		})
 		if !strings.Contains(string(end), fmt.Sprintf(`"vectors":%d,`, wanted)) && wanted > 0 {
 			b.Errorf("the export ends with %s", end)
