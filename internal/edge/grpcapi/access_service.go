@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/access/admin"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -25,7 +25,7 @@ type KeyService struct {
 
 // keys handles API keys.
 type keys interface {
-	CreateKey(ctx context.Context, n service.NewAPIKey) (store.Key, string, error)
+	CreateKey(ctx context.Context, n admin.NewAPIKey) (store.Key, string, error)
 	ListKeys(ctx context.Context, q store.KeyQuery) (page []store.Key, more bool, err error)
 	RotateKey(ctx context.Context, ref store.KeyRef, grace time.Duration) (store.Key, string, error)
 	RevokeKey(ctx context.Context, ref store.KeyRef) (store.Key, error)
@@ -63,7 +63,7 @@ func (s *KeyService) CreateKey(ctx context.Context, req *memoryv1.CreateKeyReque
 	}
 	c := &checker{}
 	role, _ := keyRoles.from(req.GetRole())
-	n := service.NewAPIKey{
+	n := admin.NewAPIKey{
 		Tenant: tenant, Role: role, UserID: c.label("user_id", req.GetUserId()), Name: c.name("name", req.GetName()),
 		TTL: c.span("ttl", req.GetTtl(), minKeyTTL, maxKeyTTL),
 	}
@@ -180,12 +180,12 @@ type TenantService struct {
 
 // tenants handles tenants.
 type tenants interface {
-	Tenant(ctx context.Context, id string) (service.TenantState, error)
+	Tenant(ctx context.Context, id string) (admin.TenantState, error)
 	UpdateTenant(ctx context.Context, u store.TenantUpdate) (store.Tenant, error)
 	ListTenants(ctx context.Context, q store.TenantQuery) (page []store.Tenant, more bool, err error)
 	SuspendTenant(ctx context.Context, id string) (store.Tenant, error)
 	ResumeTenant(ctx context.Context, id string) (store.Tenant, error)
-	TenantExtent(ctx context.Context, id string) (service.TenantExtent, error)
+	TenantExtent(ctx context.Context, id string) (admin.TenantExtent, error)
 	EraseTenant(ctx context.Context, id string, wait time.Duration) (store.Tenant, error)
 }
 

@@ -7,8 +7,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/history"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 func (s *HistoryService) CheckMessages(ctx context.Context, req *memoryv1.CheckMessagesRequest) (*memoryv1.CheckMessagesResponse, error) {
@@ -45,9 +45,9 @@ func ruleError(err error) error {
 	return err
 }
 
-func checkParams(req *memoryv1.CheckMessagesRequest) (service.CheckParams, error) {
+func checkParams(req *memoryv1.CheckMessagesRequest) (history.CheckParams, error) {
 	c := &checker{}
-	p := service.CheckParams{
+	p := history.CheckParams{
 		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
 		Profile:  c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
 		Counter: c.counter("counter", req.GetCounter()),

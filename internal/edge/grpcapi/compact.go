@@ -8,8 +8,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/compaction"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/history"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 // The limits of a history that is compacted.
@@ -29,9 +29,9 @@ func (s *HistoryService) Compact(ctx context.Context, req *memoryv1.CompactReque
 	return compactProto(result, params.Messages), nil
 }
 
-func compactParams(req *memoryv1.CompactRequest) (service.CompactParams, error) {
+func compactParams(req *memoryv1.CompactRequest) (history.CompactParams, error) {
 	c := &checker{anonymous: true}
-	p := service.CompactParams{
+	p := history.CompactParams{
 		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, maxRecordBytes),
 		Tokens:   req.GetMessageTokens(),
 		Policy: contextPolicyFrom(
@@ -59,7 +59,7 @@ func (c *checker) tokensOf(field string, counts []int64, messages int) {
 	}
 }
 
-func compactProto(r service.Compacted, sent []memory.Message) *memoryv1.CompactResponse {
+func compactProto(r history.Compacted, sent []memory.Message) *memoryv1.CompactResponse {
 	out := &memoryv1.CompactResponse{
 		Changed: r.Changed, Cleared: clearedProto(r.Cleared), Degraded: degradedProto(r.Degraded), Usage: historyUsageProto(r),
 		StepsSinceUser: int32(r.StepsSinceUser), StepLimitReached: r.StepLimitReached,
@@ -98,7 +98,7 @@ func writtenProto(all []compaction.Written, sent []memory.Message) []*memoryv1.H
 	return out
 }
 
-func historyUsageProto(r service.Compacted) *memoryv1.HistoryUsage {
+func historyUsageProto(r history.Compacted) *memoryv1.HistoryUsage {
 	return &memoryv1.HistoryUsage{
 		TokensBefore: r.Before.Tokens, TokensAfter: r.After.Tokens,
 		MessagesBefore: int32(r.Before.Messages), MessagesAfter: int32(r.After.Messages),

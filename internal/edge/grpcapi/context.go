@@ -17,8 +17,10 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/assembly"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/builder"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/template"
 )
@@ -64,7 +66,7 @@ func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef,
 	first, before := seqs[0], seqs[len(seqs)-1]+1
 	room := most - proto.Size(out)
 	for before > first {
-		page, err := s.Sessions.Messages(ctx, service.MessagePage{MessageQuery: store.MessageQuery{
+		page, err := s.Sessions.Messages(ctx, sessions.MessagePage{MessageQuery: store.MessageQuery{
 			Ref: ref, After: first - 1, Before: before, NewestFirst: true, Limit: maxMessages, MaxBytes: maxReplyBytes, WithOriginal: true,
 		}})
 		if err != nil {
@@ -91,9 +93,9 @@ func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef,
 	return nil
 }
 
-func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (service.ContextParams, error) {
+func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (builder.ContextParams, error) {
 	c := &checker{}
-	p := service.ContextParams{
+	p := builder.ContextParams{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
@@ -135,21 +137,21 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 // defaultFreshness is how long a context waits for background work where the request does not say.
 const defaultFreshness = 2 * time.Second
 
-func (c *checker) freshness(field string, in *memoryv1.Freshness) *service.Wait {
+func (c *checker) freshness(field string, in *memoryv1.Freshness) *work.Wait {
 	if in == nil {
 		return nil
 	}
 	if in.GetMinSeq() < 0 {
 		c.fault(field+".min_seq", "is %d; it must not be negative: 0 means the last recorded message", in.GetMinSeq())
 	}
-	return &service.Wait{
+	return &work.Wait{
 		Of: allOf(c, field+".of", watermarkNames, in.GetOf(), watermarkWords), MinSeq: in.GetMinSeq(),
 		Timeout: c.timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
 	}
 }
 
 // contextProto is the reply without its etag and its as_of, which the etag leaves out.
-func contextProto(r service.ContextResult) *memoryv1.BuildContextResponse {
+func contextProto(r builder.ContextResult) *memoryv1.BuildContextResponse {
 	out := &memoryv1.BuildContextResponse{
 		Rendering: r.Rendering,
 		Usage: &memoryv1.ContextUsage{
@@ -179,7 +181,7 @@ func contextProto(r service.ContextResult) *memoryv1.BuildContextResponse {
 }
 
 // explainContext adds to a reply what was searched, and why recalled messages and facts are in it.
-func explainContext(out *memoryv1.BuildContextResponse, r service.ContextResult) {
+func explainContext(out *memoryv1.BuildContextResponse, r builder.ContextResult) {
 	out.Retrieval = &memoryv1.Retrieval{
 		Terms: r.Found.Terms, Candidates: int32(r.Found.Candidates), Passages: int32(r.Found.Passages), Unindexed: int32(r.Found.Unindexed),
 		Facts: int32(r.FactsScored), Embedder: r.Embedder,
@@ -205,7 +207,7 @@ func prefixProto(p assembly.Prefix) *memoryv1.StablePrefix {
 }
 
 // windowShare is the share of the model's window that a context takes with the tools beside it, 0 without a known window.
-func windowShare(r service.ContextResult) float64 {
+func windowShare(r builder.ContextResult) float64 {
 	if r.Policy.Window == 0 {
 		return 0
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/learning/summaries"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
 	c := &checker{}
-	found, err := s.change(ctx, req.GetUserId(), c, service.SummaryChange{
+	found, err := s.change(ctx, req.GetUserId(), c, summaries.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	})
@@ -23,7 +23,7 @@ func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.Rebui
 
 func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.UpdateSummaryRequest) (*memoryv1.UpdateSummaryResponse, error) {
 	c, in := &checker{}, req.GetSummary()
-	found, err := s.change(ctx, in.GetUserId(), c, service.SummaryChange{
+	found, err := s.change(ctx, in.GetUserId(), c, summaries.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "summary.", in), Cause: memory.SummaryCorrected, Text: c.correction("summary.text", in.GetText()),
 		ETag: in.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
@@ -36,7 +36,7 @@ func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.Update
 
 func (s *SummaryService) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
 	c := &checker{}
-	change := service.SummaryChange{
+	change := summaries.SummaryChange{
 		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
 		ETag: req.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
@@ -55,7 +55,7 @@ func (s *SummaryService) RestoreSummary(ctx context.Context, req *memoryv1.Resto
 }
 
 // change makes a change that was checked.
-func (s *SummaryService) change(ctx context.Context, userID string, c *checker, change service.SummaryChange) (*memoryv1.Summary, error) {
+func (s *SummaryService) change(ctx context.Context, userID string, c *checker, change summaries.SummaryChange) (*memoryv1.Summary, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}

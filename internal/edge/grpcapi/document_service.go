@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall/documents"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -26,17 +26,17 @@ type DocumentService struct {
 
 // documentKeeper keeps and finds documents.
 type documentKeeper interface {
-	Put(ctx context.Context, p service.DocumentPut) (memory.Document, error)
-	Get(ctx context.Context, user memory.UserRef, p memory.DocumentPlace, how service.DocumentReading) (memory.Document, error)
+	Put(ctx context.Context, p documents.DocumentPut) (memory.Document, error)
+	Get(ctx context.Context, user memory.UserRef, p memory.DocumentPlace, how documents.DocumentReading) (memory.Document, error)
 	Delete(ctx context.Context, user memory.UserRef, p memory.DocumentPlace) error
 	List(ctx context.Context, q store.DocumentList) (page []memory.Document, more bool, err error)
-	Search(ctx context.Context, p recall.DocumentSearch, how service.DocumentReading) (recall.DocumentsFound, error)
+	Search(ctx context.Context, p recall.DocumentSearch, how documents.DocumentReading) (recall.DocumentsFound, error)
 	Namespaces(ctx context.Context, user memory.UserRef, p documentquery.Pattern) ([][]string, error)
 }
 
 func (s *DocumentService) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
 	c, in := documentChecker{&checker{}}, req.GetDocument()
-	put := service.DocumentPut{
+	put := documents.DocumentPut{
 		User:     memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("document.user_id", in.GetUserId())},
 		Document: c.document(in), IfETag: c.label("document.etag", in.GetEtag()),
 	}
@@ -167,11 +167,11 @@ func formOf(asJSON bool) valueForm {
 	return asValue
 }
 
-func readingOf(keepTTL bool) service.DocumentReading {
+func readingOf(keepTTL bool) documents.DocumentReading {
 	if keepTTL {
-		return service.KeepTTL
+		return documents.KeepTTL
 	}
-	return service.RenewTTL
+	return documents.RenewTTL
 }
 
 func unrelatedOf(included bool) recall.Unrelated {

@@ -8,8 +8,8 @@ import (
 	"github.com/stratamem/strata/internal/contentchecks"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 // enum converts a type of the service to an enum of the API and back. The unspecified value of the API is none of the
@@ -153,13 +153,13 @@ var (
 		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
 		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
 	})
-	retentionRules = newEnum(map[service.RetentionRule]memoryv1.RetentionRule{
-		service.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
-		service.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
-		service.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
-		service.RetentionFactAge:     memoryv1.RetentionRule_RETENTION_RULE_FACT_AGE,
-		service.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
-		service.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
+	retentionRules = newEnum(map[work.RetentionRule]memoryv1.RetentionRule{
+		work.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
+		work.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
+		work.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
+		work.RetentionFactAge:     memoryv1.RetentionRule_RETENTION_RULE_FACT_AGE,
+		work.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
+		work.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
 	})
 	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,
@@ -212,15 +212,15 @@ var (
 		contentchecks.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
 		contentchecks.Control:  memoryv1.Markup_MARKUP_CONTROL,
 	})
-	watermarkNames = newEnum(map[service.Watermark]memoryv1.Watermark{
-		service.WatermarkIndexed:    memoryv1.Watermark_WATERMARK_INDEXED,
-		service.WatermarkExtracted:  memoryv1.Watermark_WATERMARK_EXTRACTED,
-		service.WatermarkSummarised: memoryv1.Watermark_WATERMARK_SUMMARISED,
+	watermarkNames = newEnum(map[work.Watermark]memoryv1.Watermark{
+		work.WatermarkIndexed:    memoryv1.Watermark_WATERMARK_INDEXED,
+		work.WatermarkExtracted:  memoryv1.Watermark_WATERMARK_EXTRACTED,
+		work.WatermarkSummarised: memoryv1.Watermark_WATERMARK_SUMMARISED,
 	})
-	maintenanceNames = newEnum(map[service.MaintenanceKind]memoryv1.JobKind{
-		service.MaintenanceReembed: memoryv1.JobKind_JOB_KIND_REEMBED,
-		service.MaintenanceReindex: memoryv1.JobKind_JOB_KIND_REINDEX,
-		service.MaintenanceVerify:  memoryv1.JobKind_JOB_KIND_VERIFY,
+	maintenanceNames = newEnum(map[work.MaintenanceKind]memoryv1.JobKind{
+		work.MaintenanceReembed: memoryv1.JobKind_JOB_KIND_REEMBED,
+		work.MaintenanceReindex: memoryv1.JobKind_JOB_KIND_REINDEX,
+		work.MaintenanceVerify:  memoryv1.JobKind_JOB_KIND_VERIFY,
 	})
 	heads = newEnum(map[compaction.Head]memoryv1.ContextHead{
 		compaction.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,

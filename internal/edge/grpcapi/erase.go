@@ -8,25 +8,27 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/erasure/eraser"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions"
 )
 
 // userEraser erases what persons want gone, or says what would go.
 type userEraser interface {
-	Erase(ctx context.Context, c service.Erase) (service.ErasureJob, error)
-	Extent(ctx context.Context, c service.Erase) (service.Extent, error)
+	Erase(ctx context.Context, c eraser.Erase) (work.ErasureJob, error)
+	Extent(ctx context.Context, c eraser.Erase) (eraser.Extent, error)
 }
 
 // messageEraser returns messages that it erases, too.
 type messageEraser interface {
 	userEraser
-	Pop(ctx context.Context, c service.Erase, q service.PopQuery) (service.Popped, error)
+	Pop(ctx context.Context, c eraser.Erase, q eraser.PopQuery) (eraser.Popped, error)
 }
 
 func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
 	c := &checker{}
-	erase := service.Erase{
+	erase := eraser.Erase{
 		Kind: memory.EraseUser, User: c.user(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}
@@ -40,7 +42,7 @@ func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequ
 func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
-	erase := service.Erase{
+	erase := eraser.Erase{
 		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}
@@ -54,7 +56,7 @@ func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteS
 func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
-	erase := service.Erase{
+	erase := eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Messages: messageChoice(c, req),
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
 	}
@@ -65,9 +67,9 @@ func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.Delete
 	return &memoryv1.DeleteMessagesResponse{Job: job, Extent: extent}, nil
 }
 
-func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) service.MessageChoice {
+func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) eraser.MessageChoice {
 	c.count("message_ids", len(req.GetMessageIds()), maxMessages)
-	choice := service.MessageChoice{
+	choice := eraser.MessageChoice{
 		IDs: req.GetMessageIds(), Oldest: req.GetOldest(), Before: req.GetBeforeSeq(), All: req.GetAll(),
 	}
 	for i, id := range choice.IDs {
@@ -94,7 +96,7 @@ func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) service.Mess
 func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
 	c := &checker{}
 	ref := c.summaryRef(ctx, "", req)
-	erase := service.Erase{
+	erase := eraser.Erase{
 		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
 	}
@@ -109,7 +111,7 @@ func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.Delete
 type tries interface{ GetValidateOnly() bool }
 
 // eraseOrTry erases what was checked, or says what would go.
-func eraseOrTry(ctx context.Context, s userEraser, c *checker, erase service.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
+func eraseOrTry(ctx context.Context, s userEraser, c *checker, erase eraser.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
 	if err := c.err(); err != nil {
 		return nil, nil, err
 	}
@@ -139,9 +141,9 @@ func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessag
 	if n := req.GetCount(); n < 0 || n > maxMessages {
 		c.fault("count", "is %d; it must be 1 to %d, or 0 for %d", n, maxMessages, defaultPop)
 	}
-	erase := service.Erase{
+	erase := eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
-		Messages: service.MessageChoice{Newest: int(req.GetCount())}, Wait: c.timeout("wait", req.GetWait(), 0),
+		Messages: eraser.MessageChoice{Newest: int(req.GetCount())}, Wait: c.timeout("wait", req.GetWait(), 0),
 	}
 	if erase.Messages.Newest == 0 {
 		erase.Messages.Newest = defaultPop
@@ -149,7 +151,7 @@ func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessag
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	popped, err := s.Eraser.Pop(ctx, erase, service.PopQuery{
+	popped, err := s.Eraser.Pop(ctx, erase, eraser.PopQuery{
 		MaxBytes: maxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
 	})
 	if err != nil {
@@ -165,7 +167,7 @@ func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessag
 func replySize(m memory.Message) int64 { return int64(proto.Size(messageProto(m))) }
 
 // erasureProto is an erasure as a job.
-func erasureProto(e service.ErasureJob) *memoryv1.Job {
+func erasureProto(e work.ErasureJob) *memoryv1.Job {
 	out := &memoryv1.Job{
 		JobId: e.ID, UserId: e.UserID, SessionId: e.SessionID, Kind: memoryv1.JobKind_JOB_KIND_ERASE,
 		State: memoryv1.JobState_JOB_STATE_OPEN, Generation: 1, Attempts: int32(e.Attempts), Reason: e.Reason,
@@ -215,18 +217,18 @@ func (s *MemoryService) ReplaceMessages(
 	return out, nil
 }
 
-func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (service.ReplaceParams, error) {
+func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (sessions.ReplaceParams, error) {
 	c := &checker{}
 	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
-	p := service.ReplaceParams{
+	p := sessions.ReplaceParams{
 		After: req.GetAfterSeq(), ETag: c.label("etag", req.GetEtag()),
-		Turn: service.RecordParams{
+		Turn: sessions.RecordParams{
 			Ref: ref, RequestID: c.label("request_id", req.GetRequestId()),
 			Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
 			Extract:  extractModeFrom(c, "extract", req.GetExtract()), Profile: c.label("profile", req.GetProfile()),
 		},
 	}
-	p.Erase = service.Erase{
+	p.Erase = eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: p.Turn.RequestID,
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}

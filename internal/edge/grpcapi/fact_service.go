@@ -4,9 +4,9 @@ import (
 	"context"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/learning/facts"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -19,13 +19,13 @@ type FactService struct {
 
 // factEditor reads and changes facts.
 type factEditor interface {
-	CreateFact(ctx context.Context, p service.FactCreation) (memory.Fact, error)
-	Fact(ctx context.Context, ref service.FactRef) (memory.Fact, error)
+	CreateFact(ctx context.Context, p facts.FactCreation) (memory.Fact, error)
+	Fact(ctx context.Context, ref facts.FactRef) (memory.Fact, error)
 	ListFacts(ctx context.Context, q store.FactQuery) (page []memory.Fact, more bool, err error)
-	UpdateFact(ctx context.Context, u service.FactUpdate) (memory.Fact, error)
-	DeleteFact(ctx context.Context, ref service.FactRef) error
-	FactRevisions(ctx context.Context, ref service.FactRef) ([]memory.FactRevision, error)
-	RestoreFact(ctx context.Context, r service.FactRestore) (fact memory.Fact, superseded []string, err error)
+	UpdateFact(ctx context.Context, u facts.FactUpdate) (memory.Fact, error)
+	DeleteFact(ctx context.Context, ref facts.FactRef) error
+	FactRevisions(ctx context.Context, ref facts.FactRef) ([]memory.FactRevision, error)
+	RestoreFact(ctx context.Context, r facts.FactRestore) (fact memory.Fact, superseded []string, err error)
 	ListQuarantined(ctx context.Context, q store.QuarantineQuery) (page []memory.Quarantined, more bool, err error)
 }
 
@@ -36,7 +36,7 @@ type factSearcher interface {
 
 func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
 	c, in := &checker{}, req.GetFact()
-	create := service.FactCreation{
+	create := facts.FactCreation{
 		User: c.factUser(ctx, in), Fact: c.factFromProto("fact", in), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	}
@@ -61,9 +61,9 @@ type factRequest interface {
 	GetFactId() string
 }
 
-func factRef(ctx context.Context, req factRequest) (service.FactRef, error) {
+func factRef(ctx context.Context, req factRequest) (facts.FactRef, error) {
 	c := &checker{}
-	ref := service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
+	ref := facts.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
 	return ref, c.err()
 }
 
@@ -154,7 +154,7 @@ func (s *FactService) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactRe
 	return &memoryv1.UpdateFactResponse{Fact: factProto(update.User.UserID, fact)}, nil
 }
 
-func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (service.FactUpdate, error) {
+func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (facts.FactUpdate, error) {
 	c, in := &checker{}, req.GetFact()
 	mask := c.mask(req.GetUpdateMask(), map[string]bool{
 		"text": in.GetText() != "", "category": in.GetCategory() != 0, "tags": len(in.GetTags()) > 0,
@@ -170,9 +170,9 @@ func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (service.F
 	if mask["valid_from"] && in.GetValidFrom() == nil {
 		c.fault("fact.valid_from", "is required where update_mask names it: since when the fact holds")
 	}
-	to = service.WithFactDefaults(to)
-	return service.FactUpdate{
-		FactRef: service.FactRef{User: user, ID: to.ID}, ETag: c.label("fact.etag", in.GetEtag()),
+	to = facts.WithFactDefaults(to)
+	return facts.FactUpdate{
+		FactRef: facts.FactRef{User: user, ID: to.ID}, ETag: c.label("fact.etag", in.GetEtag()),
 		Text: masked(mask, "text", to.Text), Category: masked(mask, "category", to.Category), Tags: masked(mask, "tags", to.Tags),
 		Significance: masked(mask, "significance", to.Significance), Subject: masked(mask, "subject", to.Subject),
 		Attribute: masked(mask, "attribute", to.Attribute), ValidFrom: masked(mask, "valid_from", to.ValidFrom),
@@ -223,8 +223,8 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 
 func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
 	c := &checker{}
-	restore := service.FactRestore{
-		FactRef:  service.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
+	restore := facts.FactRestore{
+		FactRef:  facts.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
 		Revision: req.GetRevision(), Author: c.name("author", req.GetAuthor()),
 	}
 	if restore.Revision < 0 {

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/contexts/history"
 	"github.com/stratamem/strata/internal/tokens"
 )
 
@@ -18,9 +18,9 @@ type HistoryService struct {
 
 // histories works on histories that are not stored.
 type histories interface {
-	Compact(ctx context.Context, p service.CompactParams) (service.Compacted, error)
-	CheckMessages(ctx context.Context, p service.CheckParams) (service.Checked, error)
-	CountTokens(ctx context.Context, p service.CountParams) (service.Counts, error)
+	Compact(ctx context.Context, p history.CompactParams) (history.Compacted, error)
+	CheckMessages(ctx context.Context, p history.CheckParams) (history.Checked, error)
+	CountTokens(ctx context.Context, p history.CountParams) (history.Counts, error)
 }
 
 func (s *HistoryService) CountTokens(ctx context.Context, req *memoryv1.CountTokensRequest) (*memoryv1.CountTokensResponse, error) {
@@ -40,9 +40,9 @@ func (s *HistoryService) CountTokens(ctx context.Context, req *memoryv1.CountTok
 // maxTools is the most that a list of tools may take, in bytes.
 const maxTools = 256 << 10
 
-func countParams(req *memoryv1.CountTokensRequest) (service.CountParams, error) {
+func countParams(req *memoryv1.CountTokensRequest) (history.CountParams, error) {
 	c := &checker{}
-	p := service.CountParams{
+	p := history.CountParams{
 		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
 		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()), Tools: req.GetToolsJson(),
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -17,10 +17,10 @@ type MaintenanceService struct {
 
 // maintenance begins jobs of no user.
 type maintenance interface {
-	Reembed(ctx context.Context, model string, dimension int) (service.MaintenanceJob, error)
-	Reindex(ctx context.Context, views []memory.View) ([]service.MaintenanceJob, error)
-	Verify(ctx context.Context, views []memory.View, mode service.VerifyMode) (service.MaintenanceJob, error)
-	Expiring(ctx context.Context, q store.UserQuery) (due []service.Expiring, last string, more bool, err error)
+	Reembed(ctx context.Context, model string, dimension int) (work.MaintenanceJob, error)
+	Reindex(ctx context.Context, views []memory.View) ([]work.MaintenanceJob, error)
+	Verify(ctx context.Context, views []memory.View, mode work.VerifyMode) (work.MaintenanceJob, error)
+	Expiring(ctx context.Context, q store.UserQuery) (due []work.Expiring, last string, more bool, err error)
 }
 
 // maxDimension is the most numbers a vector may have.
@@ -63,9 +63,9 @@ func (s *MaintenanceService) Verify(ctx context.Context, req *memoryv1.VerifyReq
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	mode := service.VerifyRepair
+	mode := work.VerifyRepair
 	if req.GetDryRun() {
-		mode = service.VerifyDryRun
+		mode = work.VerifyDryRun
 	}
 	job, err := s.Maintenance.Verify(ctx, views, mode)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *MaintenanceService) ListExpiring(
 	return out, nil
 }
 
-func expiringProto(d service.Expiring) *memoryv1.Expiring {
+func expiringProto(d work.Expiring) *memoryv1.Expiring {
 	return &memoryv1.Expiring{
 		Rule: retentionRules.to(d.Rule), UserId: d.User.UserID, SessionId: d.SessionID, Messages: d.Messages, FactId: d.FactID,
 	}

@@ -7,7 +7,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -35,7 +35,7 @@ func (s *MemoryService) ListMessages(ctx context.Context, req *memoryv1.ListMess
 	default:
 		q.After = last
 	}
-	page, err := s.Sessions.Messages(ctx, service.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})
+	page, err := s.Sessions.Messages(ctx, sessions.MessagePage{MessageQuery: q, VisibleOnly: req.GetVisibleOnly()})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions/porter"
 )
 
 // maxChunk is the most bytes of a file in one message.
@@ -28,8 +28,8 @@ const conflictNames = "ON_CONFLICT_SKIP, ON_CONFLICT_OVERWRITE or ON_CONFLICT_NE
 
 // userPorter exports and imports users.
 type userPorter interface {
-	Export(ctx context.Context, what service.Exporting, out io.Writer) error
-	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (service.Imported, error)
+	Export(ctx context.Context, what porter.Exporting, out io.Writer) error
+	Import(ctx context.Context, user memory.UserRef, rule memory.OnConflict, in io.Reader) (porter.Imported, error)
 }
 
 func (s *UserService) ExportUser(req *memoryv1.ExportUserRequest, out grpc.ServerStreamingServer[memoryv1.ExportUserResponse]) error {
@@ -42,7 +42,7 @@ func (s *UserService) ExportUser(req *memoryv1.ExportUserRequest, out grpc.Serve
 		return err
 	}
 	w := bufio.NewWriterSize(chunks{out}, sentChunk)
-	if err := s.Porter.Export(ctx, service.Exporting{User: ref, Vectors: req.GetVectors()}, w); err != nil {
+	if err := s.Porter.Export(ctx, porter.Exporting{User: ref, Vectors: req.GetVectors()}, w); err != nil {
 		return err
 	}
 	return w.Flush()

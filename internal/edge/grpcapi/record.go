@@ -4,9 +4,10 @@ import (
 	"context"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -24,17 +25,17 @@ type MemoryService struct {
 
 // messageReplacer replaces the messages of sessions.
 type messageReplacer interface {
-	Replace(ctx context.Context, p service.ReplaceParams) (service.Replaced, error)
+	Replace(ctx context.Context, p sessions.ReplaceParams) (sessions.Replaced, error)
 }
 
 // recorder stores turns.
 type recorder interface {
-	Record(ctx context.Context, p service.RecordParams) (service.Recorded, error)
+	Record(ctx context.Context, p sessions.RecordParams) (sessions.Recorded, error)
 }
 
 // contextBuilder builds contexts.
 type contextBuilder interface {
-	BuildContext(ctx context.Context, p service.ContextParams) (service.ContextResult, error)
+	BuildContext(ctx context.Context, p builder.ContextParams) (builder.ContextResult, error)
 }
 
 // messageSearcher finds messages.
@@ -48,7 +49,7 @@ type sessionEditor interface {
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 	ListSessions(ctx context.Context, q store.SessionQuery) (page []memory.Session, more bool, err error)
 	UpdateSession(ctx context.Context, u store.SessionUpdate) (memory.Session, error)
-	Messages(ctx context.Context, q service.MessagePage) (service.ListedMessages, error)
+	Messages(ctx context.Context, q sessions.MessagePage) (sessions.ListedMessages, error)
 	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
 }
 
@@ -73,9 +74,9 @@ func (s *MemoryService) Record(ctx context.Context, req *memoryv1.RecordRequest)
 	return recordProto(result), nil
 }
 
-func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.RecordParams, error) {
+func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (sessions.RecordParams, error) {
 	c := &checker{}
-	p := service.RecordParams{
+	p := sessions.RecordParams{
 		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
 		RequestID:       c.label("request_id", req.GetRequestId()),
 		Messages:        messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
@@ -93,7 +94,7 @@ func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (service.Rec
 	return p, c.err()
 }
 
-func recordProto(r service.Recorded) *memoryv1.RecordResponse {
+func recordProto(r sessions.Recorded) *memoryv1.RecordResponse {
 	out := &memoryv1.RecordResponse{
 		MessageIds:       r.MessageIDs,
 		FirstSeq:         r.FirstSeq,

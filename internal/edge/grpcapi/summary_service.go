@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/learning/summaries"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 // SummaryService serves summaries of sessions, weeks and months.
@@ -19,15 +19,15 @@ type SummaryService struct {
 
 // summaryReader reads summaries, and has them written now.
 type summaryReader interface {
-	Summary(ctx context.Context, ref service.SummaryRef) (service.Summary, error)
-	ListSummaries(ctx context.Context, q service.SummaryQuery) ([]service.Summary, *service.SummaryCursor, error)
-	SummaryRevisions(ctx context.Context, ref service.SummaryRef) ([]memory.SummaryRevision, error)
-	Summarize(ctx context.Context, ref memory.SessionRef) (out *service.Summary, complete bool, err error)
+	Summary(ctx context.Context, ref summaries.SummaryRef) (summaries.Summary, error)
+	ListSummaries(ctx context.Context, q summaries.SummaryQuery) ([]summaries.Summary, *summaries.SummaryCursor, error)
+	SummaryRevisions(ctx context.Context, ref summaries.SummaryRef) ([]memory.SummaryRevision, error)
+	Summarize(ctx context.Context, ref memory.SessionRef) (out *summaries.Summary, complete bool, err error)
 }
 
 // summaryEditor changes summaries.
 type summaryEditor interface {
-	ChangeSummary(ctx context.Context, c service.SummaryChange) (*service.Summary, error)
+	ChangeSummary(ctx context.Context, c summaries.SummaryChange) (*summaries.Summary, error)
 }
 
 func (s *SummaryService) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
@@ -52,8 +52,8 @@ type namesSummary interface {
 }
 
 // summaryRef reads which summary is named; path is that of the fields, with a dot at its end.
-func (c *checker) summaryRef(ctx context.Context, path string, req namesSummary) service.SummaryRef {
-	ref := service.SummaryRef{
+func (c *checker) summaryRef(ctx context.Context, path string, req namesSummary) summaries.SummaryRef {
+	ref := summaries.SummaryRef{
 		Kind: c.summaryKind(path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
 		User: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id(path+"user_id", req.GetUserId())},
 	}
@@ -87,7 +87,7 @@ func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.Summa
 
 func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
 	c := &checker{}
-	q := service.SummaryQuery{
+	q := summaries.SummaryQuery{
 		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
 		Review: req.GetWithheld(),
 	}
@@ -96,7 +96,7 @@ func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSu
 		return nil, err
 	}
 	if last != nil {
-		q.After = &service.SummaryCursor{Time: last.Time, SessionID: last.ID}
+		q.After = &summaries.SummaryCursor{Time: last.Time, SessionID: last.ID}
 	}
 	page, next, err := s.Summaries.ListSummaries(ctx, q)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSu
 	return summaryPage(req, page, next), nil
 }
 
-func summaryPage(req *memoryv1.ListSummariesRequest, page []service.Summary, next *service.SummaryCursor) *memoryv1.ListSummariesResponse {
+func summaryPage(req *memoryv1.ListSummariesRequest, page []summaries.Summary, next *summaries.SummaryCursor) *memoryv1.ListSummariesResponse {
 	summaries := make([]*memoryv1.Summary, len(page))
 	for i, found := range page {
 		summaries[i] = summaryProto(req.GetUserId(), found)
@@ -138,7 +138,7 @@ func (s *SummaryService) Summarize(ctx context.Context, req *memoryv1.SummarizeR
 	return out, nil
 }
 
-func summaryProto(userID string, s service.Summary) *memoryv1.Summary {
+func summaryProto(userID string, s summaries.Summary) *memoryv1.Summary {
 	out := &memoryv1.Summary{
 		UserId: userID, Kind: summaryKinds.to(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
 		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,

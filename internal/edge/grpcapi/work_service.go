@@ -12,8 +12,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -28,19 +28,19 @@ type WorkService struct {
 // erasures shows erasures and has them tried again.
 type erasures interface {
 	IsErasure(jobID string) bool
-	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (service.ErasureJob, error)
-	Retry(ctx context.Context, ref store.JobRef) (service.ErasureJob, error)
+	Erasure(ctx context.Context, ref store.JobRef, wait time.Duration) (work.ErasureJob, error)
+	Retry(ctx context.Context, ref store.JobRef) (work.ErasureJob, error)
 	NotSkippable(jobID string) error
 	NotRevertible(jobID string) error
 }
 
 // workReader waits for background work and handles its jobs.
 type workReader interface {
-	WaitForWatermark(ctx context.Context, w service.Wait) (service.Waited, error)
+	WaitForWatermark(ctx context.Context, w work.Wait) (work.Waited, error)
 	Job(ctx context.Context, ref store.JobRef, wait time.Duration) (memory.Job, error)
-	ListJobs(ctx context.Context, q service.JobQuery) (service.JobPage, error)
+	ListJobs(ctx context.Context, q work.JobQuery) (work.JobPage, error)
 	RetryJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
-	RetryJobs(ctx context.Context, q service.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
+	RetryJobs(ctx context.Context, q work.JobQuery, reason string) (retried []memory.Job, next *store.JobCursor, err error)
 	SkipJob(ctx context.Context, ref store.JobRef) (memory.Job, error)
 }
 
@@ -57,7 +57,7 @@ func (s *WorkService) WaitForWatermark(
 	req *memoryv1.WaitForWatermarkRequest,
 ) (*memoryv1.WaitForWatermarkResponse, error) {
 	c := &checker{}
-	wait := service.Wait{
+	wait := work.Wait{
 		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
 		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
 	}
@@ -92,7 +92,7 @@ func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.D
 	return d.AsDuration()
 }
 
-func watermarksProto(w service.Watermarks) *memoryv1.Watermarks {
+func watermarksProto(w work.Watermarks) *memoryv1.Watermarks {
 	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
 }
 
@@ -139,9 +139,9 @@ func (s *WorkService) ListJobs(ctx context.Context, req *memoryv1.ListJobsReques
 	return jobPage(req, page), nil
 }
 
-func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQuery, error) {
+func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (work.JobQuery, error) {
 	c := &checker{}
-	q := service.JobQuery{JobQuery: store.JobQuery{
+	q := work.JobQuery{JobQuery: store.JobQuery{
 		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
 		States: allOf(c, "states", jobStates, req.GetStates(), jobStateWords), Limit: c.page(req.GetPageSize(), 50, 500),
 	}}
@@ -158,9 +158,9 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (service.JobQu
 }
 
 // maintenanceKinds are the kinds of jobs of no user.
-func maintenanceKinds(asked []memoryv1.JobKind) []service.MaintenanceKind {
-	var out []service.MaintenanceKind
-	for _, kind := range []service.MaintenanceKind{service.MaintenanceReembed, service.MaintenanceReindex, service.MaintenanceVerify} {
+func maintenanceKinds(asked []memoryv1.JobKind) []work.MaintenanceKind {
+	var out []work.MaintenanceKind
+	for _, kind := range []work.MaintenanceKind{work.MaintenanceReembed, work.MaintenanceReindex, work.MaintenanceVerify} {
 		if len(asked) == 0 || slices.Contains(asked, maintenanceNames.to(kind)) {
 			out = append(out, kind)
 		}
@@ -189,7 +189,7 @@ func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind
 }
 
 // jobPage puts the jobs of no user before the jobs; 500 jobs stay far below a reply's limit.
-func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.ListJobsResponse {
+func jobPage(req *memoryv1.ListJobsRequest, page work.JobPage) *memoryv1.ListJobsResponse {
 	out := &memoryv1.ListJobsResponse{}
 	for _, j := range page.Maintenance {
 		out.Jobs = append(out.Jobs, maintenanceProto(j))
@@ -201,7 +201,7 @@ func jobPage(req *memoryv1.ListJobsRequest, page service.JobPage) *memoryv1.List
 	for _, e := range page.Erasures {
 		listed = append(listed, listedJob{store.JobCursor{CreateTime: e.CreateTime, ID: e.ID}, erasureProto(e)})
 	}
-	slices.SortFunc(listed, func(a, b listedJob) int { return service.CompareJobs(a.at, b.at) })
+	slices.SortFunc(listed, func(a, b listedJob) int { return work.CompareJobs(a.at, b.at) })
 	for _, j := range listed {
 		out.Jobs = append(out.Jobs, j.job)
 	}
@@ -333,7 +333,7 @@ func jobProto(job memory.Job) *memoryv1.Job {
 	return out
 }
 
-func maintenanceProto(j service.MaintenanceJob) *memoryv1.Job {
+func maintenanceProto(j work.MaintenanceJob) *memoryv1.Job {
 	out := &memoryv1.Job{
 		JobId: j.ID, Kind: maintenanceNames.to(j.Kind), State: jobStates.to(j.State), Reason: j.Reason,
 		Done: j.Done, Total: j.Total, CreateTime: timeProto(j.CreateTime), UpdateTime: timeProto(j.UpdateTime),

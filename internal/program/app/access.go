@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/stratamem/strata/internal/access/admin"
 	"github.com/stratamem/strata/internal/auth"
 	"github.com/stratamem/strata/internal/certificates"
 	"github.com/stratamem/strata/internal/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/erasure/eraser"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/service"
 )
 
 // credentials are what callers are known by.
@@ -75,8 +76,8 @@ type accessParts struct {
 	eraseTenants func() // wakes what erases whole tenants
 }
 
-func (b base) newAccess(p accessParts) *service.Access {
-	return service.NewAccess(service.AccessOptions{
+func (b base) newAccess(p accessParts) *admin.Access {
+	return admin.NewAccess(admin.AccessOptions{
 		Store: b.store, Now: b.store.Now, ForgetKey: p.keys.Forget, ForgetTenant: p.limits.tenants.Forget, Profiles: p.profiles.Known,
 		Book: p.limits.book, Budget: p.limits.budget, Unpriced: p.models.own.unpriced, CheckModels: p.models.own.Check,
 		EraseTenants: p.eraseTenants,
@@ -84,11 +85,11 @@ func (b base) newAccess(p accessParts) *service.Access {
 }
 
 // makeFirstKey makes the first key where that is asked for, and returns its token; "" where there is a key already.
-func (b base) makeFirstKey(ctx context.Context, access *service.Access) (string, error) {
+func (b base) makeFirstKey(ctx context.Context, access *admin.Access) (string, error) {
 	if !b.cfg.BootstrapKey {
 		return "", nil
 	}
-	first := service.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
+	first := admin.NewAPIKey{Tenant: auth.DefaultTenant, Role: auth.RoleAdmin, Name: "bootstrap"}
 	token, err := access.CreateFirstKey(ctx, first)
 	if err != nil {
 		return "", fmt.Errorf("make the first key: %w", err)
@@ -97,7 +98,7 @@ func (b base) makeFirstKey(ctx context.Context, access *service.Access) (string,
 }
 
 // newTenantEraser makes what erases whole tenants.
-func (b base) newTenantEraser(users *service.Eraser) *erasure.Tenants {
+func (b base) newTenantEraser(users *eraser.Eraser) *erasure.Tenants {
 	// A call that was let in before the tenant was suspended may write as long as a call may take.
 	settle := b.cfg.RequestTimeout
 	if b.stores.file == nil { // other servers may believe for a while that the tenant may call
@@ -106,7 +107,7 @@ func (b base) newTenantEraser(users *service.Eraser) *erasure.Tenants {
 	return erasure.NewTenants(erasure.TenantsOptions{
 		Store: b.store, Settle: settle, Log: b.log, Now: b.store.Now,
 		Erase: func(ctx context.Context, user memory.UserRef) error {
-			_, err := users.Erase(ctx, service.Erase{Kind: memory.EraseUser, User: user})
+			_, err := users.Erase(ctx, eraser.Erase{Kind: memory.EraseUser, User: user})
 			return err
 		},
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/recall/documents"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/viewfeed"
 )
@@ -107,7 +107,7 @@ func (s *stores) forgotten(ctx context.Context, scope memory.ScopeKey, factID st
 }
 
 // forgottenDocument has the deletion of a document in the ledger.
-func (s *stores) forgottenDocument(ctx context.Context, d service.DeletedDocument) error {
+func (s *stores) forgottenDocument(ctx context.Context, d documents.DeletedDocument) error {
 	return s.ledger.Append(ctx, ledger.OfDocument(d.Scope, d.Hash, d.ETag, d.Time))
 }
 

@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/learning/facts"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/retention"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/store"
 )
 
-func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, editor *service.FactEditor) *retention.Keeper {
+func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, editor *facts.FactEditor) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
 		Store: b.store, Profiles: p.profiles, Profile: p.limits.profile, Begin: sweeper.Begin,
 		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
-			return editor.DeleteFact(ctx, service.FactRef{User: user, ID: id})
+			return editor.DeleteFact(ctx, facts.FactRef{User: user, ID: id})
 		},
 		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
 		Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,
@@ -28,10 +29,10 @@ type expiry struct {
 }
 
 // Expiring implements service.Expiry.
-func (e expiry) Expiring(ctx context.Context, q store.UserQuery) (due []service.Expiring, last string, more bool, err error) {
+func (e expiry) Expiring(ctx context.Context, q store.UserQuery) (due []work.Expiring, last string, more bool, err error) {
 	all, last, more, err := e.keeper().List(ctx, q)
 	for _, d := range all {
-		one := service.Expiring{Rule: ruleOf[d.Rule], User: d.User, SessionID: d.Session.SessionID, FactID: d.FactID}
+		one := work.Expiring{Rule: ruleOf[d.Rule], User: d.User, SessionID: d.Session.SessionID, FactID: d.FactID}
 		if d.Seqs != nil {
 			one.Messages = d.Items()
 		}
@@ -40,8 +41,8 @@ func (e expiry) Expiring(ctx context.Context, q store.UserQuery) (due []service.
 	return due, last, more, err
 }
 
-var ruleOf = map[retention.Rule]service.RetentionRule{
-	retention.RuleSessionAge: service.RetentionSessionAge, retention.RuleMessageAge: service.RetentionMessageAge,
-	retention.RuleMaxMessages: service.RetentionMaxMessages, retention.RuleFactAge: service.RetentionFactAge,
-	retention.RuleUnused: service.RetentionUnused, retention.RuleMaxFacts: service.RetentionMaxFacts,
+var ruleOf = map[retention.Rule]work.RetentionRule{
+	retention.RuleSessionAge: work.RetentionSessionAge, retention.RuleMessageAge: work.RetentionMessageAge,
+	retention.RuleMaxMessages: work.RetentionMaxMessages, retention.RuleFactAge: work.RetentionFactAge,
+	retention.RuleUnused: work.RetentionUnused, retention.RuleMaxFacts: work.RetentionMaxFacts,
 }

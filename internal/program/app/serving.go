@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc/stats"
 
+	"github.com/stratamem/strata/internal/access/admin"
 	"github.com/stratamem/strata/internal/audit"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/edge/console"
@@ -23,7 +24,6 @@ import (
 	"github.com/stratamem/strata/internal/edge/httpapi"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/program/telemetry"
-	"github.com/stratamem/strata/internal/service"
 	"github.com/stratamem/strata/internal/workloop"
 )
 
@@ -60,7 +60,7 @@ const maxWaiting = 200
 // serverParts are what a server serves with.
 type serverParts struct {
 	cases       useCases
-	access      *service.Access
+	access      *admin.Access
 	limits      limits
 	gates       gates
 	credentials credentials

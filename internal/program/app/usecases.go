@@ -7,17 +7,25 @@ import (
 
 	"github.com/stratamem/strata/internal/compactmodel"
 	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/builder"
+	"github.com/stratamem/strata/internal/contexts/history"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/erasure/eraser"
 	"github.com/stratamem/strata/internal/jobrunner"
+	"github.com/stratamem/strata/internal/learning/facts"
+	"github.com/stratamem/strata/internal/learning/summaries"
+	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/prompttags/userfences"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/documents"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/retention"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions"
+	"github.com/stratamem/strata/internal/sessions/porter"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
 	"github.com/stratamem/strata/internal/text/synonyms"
@@ -26,23 +34,23 @@ import (
 
 // useCases are the use cases, and what works beside them in the background.
 type useCases struct {
-	Recorder      *service.Recorder
-	Contexts      *service.ContextBuilder
+	Recorder      *sessions.Recorder
+	Contexts      *builder.ContextBuilder
 	Search        *recall.Searcher
-	Sessions      *service.Sessions
-	Users         *service.Users
-	Facts         *service.FactEditor
-	Summaries     *service.SummaryReader
-	SummaryEditor *service.SummaryEditor
-	Histories     *service.Histories
-	Work          *service.Work
-	Maintenance   *service.Maintenance
-	Eraser        *service.Eraser
-	Replacer      *service.Replacer
-	Porter        *service.Porter
-	Documents     *service.Documents
+	Sessions      *sessions.Sessions
+	Users         *sessions.Users
+	Facts         *facts.FactEditor
+	Summaries     *summaries.SummaryReader
+	SummaryEditor *summaries.SummaryEditor
+	Histories     *history.Histories
+	Work          *work.Work
+	Maintenance   *work.Maintenance
+	Eraser        *eraser.Eraser
+	Replacer      *sessions.Replacer
+	Porter        *porter.Porter
+	Documents     *documents.Documents
 
-	usage    *service.Usage
+	usage    *builder.Usage
 	verifier *viewfeed.Verifier
 	sweeper  *erasure.Sweeper
 	keeper   *retention.Keeper
@@ -83,10 +91,10 @@ func (b base) newUseCases(p useCaseParts) (useCases, error) {
 		fences: userfences.New(b.store, p.secret), queries: queries,
 		models: compactmodel.New(compactmodel.Options{ByName: named, Own: p.models.own.compactModel, Extractive: builtin.Summarizer{}}),
 	}
-	usage, sweeper := service.NewUsage(b.store, b.log), b.newSweeper(p, index)
+	usage, sweeper := builder.NewUsage(b.store, b.log), b.newSweeper(p, index)
 	views := viewfeed.NewVerifier(viewfeed.VerifierOptions{Store: b.store, Targets: b.stores.targets(), Log: b.log})
 	var keeper *retention.Keeper // made below: it deletes facts by a use case
-	maintenance := service.NewMaintenance(service.MaintenanceOptions{
+	maintenance := work.NewMaintenance(work.MaintenanceOptions{
 		Reembed: reembedder{p.index.embeddings}, Verify: verifier{views}, Expiry: expiry{func() *retention.Keeper { return keeper }},
 		Reindex: reindexer{viewfeed.NewReindexer(viewfeed.ReindexerOptions{Store: b.store, Feeders: p.feeders, Now: b.store.Now})},
 	})
@@ -110,30 +118,30 @@ type sharedParts struct {
 
 // addMemory adds the use cases that change what is stored, and those that show how far background work has come.
 func (b base) addMemory(out *useCases, p useCaseParts, s sharedParts) {
-	out.Recorder = service.NewRecorder(service.RecorderOptions{
+	out.Recorder = sessions.NewRecorder(sessions.RecorderOptions{
 		Store: b.store, Profiles: p.profiles, Fences: s.fences, Runner: s.runner, Meter: b.recorder, Tenancy: s.tenancy,
 		Now: b.store.Now, NewID: newID,
 	})
-	out.Sessions = service.NewSessions(service.SessionsOptions{
+	out.Sessions = sessions.NewSessions(sessions.SessionsOptions{
 		Store: b.store, Gate: p.gate, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,
 	})
-	out.Users = service.NewUsers(b.store, b.store.Now)
-	out.Facts = service.NewFactEditor(service.FactEditorOptions{
+	out.Users = sessions.NewUsers(b.store, b.store.Now)
+	out.Facts = facts.NewFactEditor(facts.FactEditorOptions{
 		Store: b.store, Facts: p.facts, Vectors: p.index.embeddings, Forgotten: b.stores.forgotten, Now: b.store.Now, NewID: newID,
 	})
-	out.Eraser = service.NewEraser(service.EraserOptions{
+	out.Eraser = eraser.NewEraser(eraser.EraserOptions{
 		Store: b.store, Gate: p.gate, Facts: p.facts, Sweeper: out.sweeper, Secret: p.secret, Now: b.store.Now, NewID: newID,
 	})
-	out.Replacer = service.NewReplacer(b.store, p.gate, out.Recorder, out.Eraser)
-	out.Work = service.NewWork(service.WorkOptions{
+	out.Replacer = sessions.NewReplacer(b.store, p.gate, out.Recorder, out.Eraser)
+	out.Work = work.NewWork(work.WorkOptions{
 		Store: b.store, Runner: s.runner, Maintenance: out.Maintenance, Erasures: out.Eraser, Now: b.store.Now,
 	})
-	out.Porter = service.NewPorter(service.PorterOptions{
+	out.Porter = porter.NewPorter(porter.PorterOptions{
 		Store: b.store, Facts: p.facts, Sweeper: out.sweeper, Runner: s.runner, Tenancy: s.tenancy, Now: b.store.Now,
 		NewKey: store.MintKey, Version: b.options.Version, Log: b.log,
-		Vectors: service.PorterVectors{Embedding: p.index.activeEmbedding, Indexer: p.index.indexer, Facts: p.index.embeddings},
+		Vectors: porter.PorterVectors{Embedding: p.index.activeEmbedding, Indexer: p.index.indexer, Facts: p.index.embeddings},
 	})
-	out.Documents = service.NewDocuments(service.DocumentsOptions{
+	out.Documents = documents.NewDocuments(documents.DocumentsOptions{
 		Store: b.store, Forgotten: b.stores.forgottenDocument, Now: b.store.Now, Log: b.log,
 		Finder: recall.NewDocumentFinder(recall.DocumentFinderOptions{
 			Store: b.store, Queries: s.queries, Embeddings: p.index.embeddings, Now: b.store.Now, Memory: p.facts,
@@ -143,19 +151,19 @@ func (b base) addMemory(out *useCases, p useCaseParts, s sharedParts) {
 
 // addContexts adds the use cases that make contexts and summaries, over those that addMemory added.
 func (b base) addContexts(out *useCases, p useCaseParts, s sharedParts) {
-	out.Summaries = service.NewSummaryReader(service.SummaryReaderOptions{
+	out.Summaries = summaries.NewSummaryReader(summaries.SummaryReaderOptions{
 		Store: b.store, Work: out.Work, Runner: s.runner, Tenancy: s.tenancy,
 	})
-	out.SummaryEditor = service.NewSummaryEditor(service.SummaryEditorOptions{
+	out.SummaryEditor = summaries.NewSummaryEditor(summaries.SummaryEditorOptions{
 		Store: b.store, Summaries: out.Summaries, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,
 	})
-	out.Contexts = service.NewContextBuilder(service.ContextBuilderOptions{
+	out.Contexts = builder.NewContextBuilder(builder.ContextBuilderOptions{
 		Store:    b.store,
-		Sources:  service.ContextSources{Search: out.Search, Summaries: out.Summaries, Work: out.Work},
+		Sources:  builder.ContextSources{Search: out.Search, Summaries: out.Summaries, Work: out.Work},
 		Profiles: p.profiles, Models: s.models, Fences: s.fences, Usage: out.usage, Meter: b.recorder, Gate: p.gate,
 		Tenancy: s.tenancy, Now: b.store.Now,
 	})
-	out.Histories = service.NewHistories(p.profiles, s.models, b.recorder)
+	out.Histories = history.NewHistories(p.profiles, s.models, b.recorder)
 }
 
 func (b base) newSearchIndex(p useCaseParts) (*recall.SearchIndex, error) {

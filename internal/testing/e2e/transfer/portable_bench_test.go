@@ -16,7 +16,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/portable"
 	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/service"
+	"github.com/stratamem/strata/internal/sessions/porter"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 )
@@ -66,11 +66,11 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 			}
 		}
 		keys := 0
-		mover := service.NewPorter(service.PorterOptions{
+		mover := porter.NewPorter(porter.PorterOptions{
 			Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "bench",
 			Tenancy: quota.Unlimited{},
 			NewKey:  func() string { keys++; return fmt.Sprintf("%032x", keys) },
-			Vectors: service.PorterVectors{Embedding: func() memory.Embedding { return embedding }},
+			Vectors: porter.PorterVectors{Embedding: func() memory.Embedding { return embedding }},
 		})
 		ref := memory.UserRef{Tenant: "default", UserID: "ada"}
 		in, err := os.Open(file)
@@ -86,7 +86,7 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 		})
 		var end lastBytes
 		measure(b, "export", n, func() error {
-			return mover.Export(b.Context(), service.Exporting{User: ref, Vectors: wanted > 0}, &end)
+			return mover.Export(b.Context(), porter.Exporting{User: ref, Vectors: wanted > 0}, &end)
 		})
 		if !strings.Contains(string(end), fmt.Sprintf(`"vectors":%d,`, wanted)) && wanted > 0 {
 			b.Errorf("the export ends with %s", end)
