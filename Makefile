@@ -61,7 +61,7 @@ test: ## all tests of PACKAGES (./...) and of bench; SEED (1) of their order and
 # (gRPC and REST), one hostile string in a hundred is sent, no cell of the deletion matrix is tried, nor what makes one call after the
 # other. What is about several calls, writers, workers or servers at once stays whole. go vet has been there: make lint runs it.
 RACE := -race -vet=off -gcflags='modernc.org/...=-race=false -d=checkptr=0' -short $(TOGETHER)
-CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/safegroup"|internal/testing/e2e"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/program/cli$$'
+CONCURRENT := grep -rlE --include='*.go' '"sync(/atomic)?"|internal/memory/safegroup"|internal/testing/e2e"|^\s*go [a-z]|errgroup"' cmd internal migrations | xargs -n1 dirname | sort -u | sed 's|^|./|' | grep -v '^./internal/program/cli$$'
 
 race: ## the tests of all that locks or starts goroutines, with the race detector; needs a C compiler
 	RAPID_SEED=$(SEED) CGO_ENABLED=1 go test $(RACE) -shuffle=$(SEED) -timeout=20m $$($(CONCURRENT))
@@ -69,7 +69,7 @@ race: ## the tests of all that locks or starts goroutines, with the race detecto
 
 sdks: ## the Python SDKs that a test gives renderings to, and the schemas of their request types; run the test with what this prints
 	@python=$$(internal/testing/providerrules/sdks/venv.sh); "$$python" internal/testing/providerrules/sdks/schemas.py internal/testing/providerrules/sdks/schemas; \
-		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/assembly -run SDKs"
+		echo "STRATA_TEST_SDKS_PYTHON=$$python go test ./internal/contexts/assembly -run SDKs"
 
 real-clients: ## calls by curl, grpcurl, Connect-ES, grpc-js, Python and a page in Chromium to the built server, and the console in Chromium; installs them, but for Node.js, Python 3, curl and chromium
 	folder=$$(internal/testing/e2e/edge/testdata/clients/install.sh); \
@@ -228,8 +228,8 @@ locomo: tools ## recall on LoCoMo dialogues: LOCOMO_DIR=folder
 	$(BIN)/strata-eval locomo $(LOCOMO) -binary=$(BIN)/strata -data="$(LOCOMO_DIR)" $(EVAL_ARGS)
 
 property: ## 10,000 generated histories and budgets, and HISTORIES (10000) with policies: nothing over budget, no split tool pair, nothing pinned lost
-	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/assembly -rapid.checks=10000 -rapid.seed=$(SEED)
-	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/compaction -rapid.checks=$(HISTORIES) -rapid.seed=$(SEED)
+	go test -count=1 -run=TestEveryContextKeepsThePromises ./internal/contexts/assembly -rapid.checks=10000 -rapid.seed=$(SEED)
+	go test -count=1 -timeout=60m -run=TestEveryPolicyKeepsThePromises ./internal/contexts/compaction -rapid.checks=$(HISTORIES) -rapid.seed=$(SEED)
 
 figures: tools property ## every figure of docs/evaluate; LOCOMO_DIR=folder for recall
 	$(BIN)/strata-bench all -binary=$(BIN)/strata -twin=$(BIN)/strata-twin -cycles=$(CYCLES) -seams-hits=$(SEAMS_HITS) -replays=$(REPLAYS) -neighbours=$(NEIGHBOURS) $(BENCH_ARGS)
@@ -294,7 +294,7 @@ backends-wipe: ## kill them and delete their data
 	@tools/backends/backends.sh wipe
 
 # The packages above the drivers, whose tests want real servers too.
-OVER_SERVERS := ./internal/storecopy ./internal/testing/e2e/... ./internal/program/cli
+OVER_SERVERS := ./internal/store/storecopy ./internal/testing/e2e/... ./internal/program/cli
 
 other-packages: # what make test-integration does not run, by import path
 	@go list ./... | grep -vxF "$$(go list $(OVER_SERVERS))"

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/stratamem/strata/internal/retry"
+	"github.com/stratamem/strata/internal/memory/retry"
 )
 
 // Retry is how often and how soon a call is made again: full jitter below a bound that doubles up to a most

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // maxSegmentTries is how often the segments are looked at again because they were merged meanwhile.

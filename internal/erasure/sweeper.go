@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/retry"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/retry"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Sweeper carries out erasures that have begun. It holds no work of its own: what there is to do follows from what is stored, so no

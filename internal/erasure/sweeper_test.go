@@ -20,11 +20,11 @@ import (
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/viewfeed"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/storetest/datafile"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
-	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/retry"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Tenants carries out the erasures of whole tenants: it has every user erased, waits until that is swept, and has the tenant's keys and

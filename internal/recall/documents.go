@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/documentquery"
-	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/documentquery"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // DocumentFinder finds a user's documents. It keeps those of the users that were asked about lately in memory, ready to be ranked as

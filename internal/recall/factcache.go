@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // FactCache keeps the facts of the users that were asked about lately in memory, ready to be ranked. It is only a copy

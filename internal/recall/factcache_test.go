@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -3,9 +3,9 @@ package recall
 import (
 	"slices"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/secretscan"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // Shown is a message as recall shows it: with masks in the place of the secrets that were noted when it was recorded, and of

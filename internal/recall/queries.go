@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
+	"github.com/stratamem/strata/internal/recall/embed"
 )
 
 // Embeddings returns the version of the facts' vectors that is in use, and what embeds queries for it; a zero version

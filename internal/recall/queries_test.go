@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/embed"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/embed"
 )
 
 // stub is an embedder in the test's hands; it is also the version in use.

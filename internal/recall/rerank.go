@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/retry"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // Reranker reads documents together with a query. Rerank must return one finite score for each document, in the order of

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // Searcher finds a user's messages and facts, by words and by meaning, with the help of views and a reranker where they are

@@ -13,11 +13,11 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // MaxUnindexed is how many messages are analysed at read time because the indexer has not come to them. Beyond it a

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // TranscriptSearch asks for a page of messages by what is written in them alone.

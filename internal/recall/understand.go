@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/when"
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Lookups are what the searches of one call share: each part is read once, for whoever asks first.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/retry"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stratamem/strata/internal/language/prompttags"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/prompttags"
 	"github.com/stratamem/strata/internal/store"
 )
 

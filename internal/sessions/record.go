@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stratamem/strata/internal/contentchecks"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/contexts/userfences"
+	"github.com/stratamem/strata/internal/language/secretscan"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/prompttags/userfences"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // Recorder stores the turns of sessions. Its methods may be called concurrently.

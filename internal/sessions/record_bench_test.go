@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/userfences"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/prompttags/userfences"
-	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/conversations"

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // check mends the messages of a turn by the checks of its session, or has the turn refused. What is removed is taken out of

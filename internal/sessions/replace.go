@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/erasure/eraser"
+	"github.com/stratamem/strata/internal/language/secretscan"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
 )

@@ -1,11 +1,11 @@
 package sessions
 
 import (
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/secretscan"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secretscan"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // maxTitleBytes is the longest title of a session.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"

@@ -11,7 +11,7 @@ import (
 // apartFiles have the statements that were written before rules and weights were looked at. No line that is much like one of them is
 // learnt from: what is missed of them says what is missed of statements that nobody has seen.
 var apartFiles = [...]string{
-	"internal/extract/testdata/apart_*.tsv", "internal/extract/testdata/sealed_*.tsv", "internal/extract/testdata/unseen_*.tsv", "internal/factclassifier/testdata/fresh_*.tsv",
+	"internal/learning/extract/testdata/apart_*.tsv", "internal/learning/extract/testdata/sealed_*.tsv", "internal/learning/extract/testdata/unseen_*.tsv", "internal/learning/factclassifier/testdata/fresh_*.tsv",
 }
 
 // maxAlike is the share of pieces that a line may have in common with a statement written apart.

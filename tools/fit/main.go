@@ -1,6 +1,6 @@
 // Program fit makes the weights of package factclassifier. It is run from the root of the repository:
 //
-//	go run ./tools/fit            writes internal/factclassifier/weights.bin
+//	go run ./tools/fit            writes internal/learning/factclassifier/weights.bin
 //	go run ./tools/fit -report    lists what the weights in use miss and refuse, by set and language
 //
 // It learns from tools/fit/lines alone: statements that would have their reader do something (hostile, orders), lasting statements
@@ -20,8 +20,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/factclassifier"
-	"github.com/stratamem/strata/internal/promptinjection"
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/learning/factclassifier"
 )
 
 // languages are those that lines are written in.
@@ -213,7 +213,7 @@ func fit() error {
 		fmt.Printf("%s: line drawn at %.2f\n", h.name, line)
 		found[i].Bias -= line
 	}
-	return os.WriteFile("internal/factclassifier/weights.bin", factclassifier.Pack(found), 0o644)
+	return os.WriteFile("internal/learning/factclassifier/weights.bin", factclassifier.Pack(found), 0o644)
 }
 
 // draw is the score that the share of the honest statements is above.
@@ -384,22 +384,22 @@ func accepted(j factclassifier.Judgement) bool {
 func refused(j factclassifier.Judgement) bool { return !accepted(j) }
 
 var sets = []set{
-	{"hostile, extract", "internal/extract/testdata/hostile.tsv", accepted, 0},
-	{"hostile, extract tuning", "internal/extract/testdata/tuning_hostile.tsv", accepted, 0},
-	{"hostile, intent", "internal/promptinjection/testdata/dev_hostile.tsv", accepted, 0},
-	{"hostile, fresh, chosen by", "internal/factclassifier/testdata/fresh_hostile.tsv", accepted, 1},
-	{"hostile, fresh, unseen", "internal/factclassifier/testdata/fresh_hostile.tsv", accepted, 2},
-	{"honest, extract", "internal/extract/testdata/honest.tsv", refused, 0},
-	{"honest, extract tuning", "internal/extract/testdata/tuning_honest.tsv", refused, 0},
-	{"honest, intent", "internal/promptinjection/testdata/dev_honest.tsv", refused, 0},
-	{"honest, fresh, chosen by", "internal/factclassifier/testdata/fresh_honest.tsv", refused, 1},
-	{"honest, fresh, unseen", "internal/factclassifier/testdata/fresh_honest.tsv", refused, 2},
-	{"honest, as models write, chosen by", "internal/factclassifier/testdata/model_honest.tsv", refused, 1},
-	{"honest, as models write, unseen", "internal/factclassifier/testdata/model_honest.tsv", refused, 2},
-	{"small talk, fresh, unseen", "internal/factclassifier/testdata/fresh_smalltalk.tsv", accepted, 0},
-	{"small talk, extract", "internal/extract/testdata/smalltalk.tsv", accepted, 0},
-	{"small talk, built-in rules", "internal/llm/builtin/testdata/smalltalk.txt", accepted, 0},
-	{"stated, built-in rules", "internal/llm/builtin/testdata/statements.txt", refused, 0},
+	{"hostile, extract", "internal/learning/extract/testdata/hostile.tsv", accepted, 0},
+	{"hostile, extract tuning", "internal/learning/extract/testdata/tuning_hostile.tsv", accepted, 0},
+	{"hostile, intent", "internal/language/promptinjection/testdata/dev_hostile.tsv", accepted, 0},
+	{"hostile, fresh, chosen by", "internal/learning/factclassifier/testdata/fresh_hostile.tsv", accepted, 1},
+	{"hostile, fresh, unseen", "internal/learning/factclassifier/testdata/fresh_hostile.tsv", accepted, 2},
+	{"honest, extract", "internal/learning/extract/testdata/honest.tsv", refused, 0},
+	{"honest, extract tuning", "internal/learning/extract/testdata/tuning_honest.tsv", refused, 0},
+	{"honest, intent", "internal/language/promptinjection/testdata/dev_honest.tsv", refused, 0},
+	{"honest, fresh, chosen by", "internal/learning/factclassifier/testdata/fresh_honest.tsv", refused, 1},
+	{"honest, fresh, unseen", "internal/learning/factclassifier/testdata/fresh_honest.tsv", refused, 2},
+	{"honest, as models write, chosen by", "internal/learning/factclassifier/testdata/model_honest.tsv", refused, 1},
+	{"honest, as models write, unseen", "internal/learning/factclassifier/testdata/model_honest.tsv", refused, 2},
+	{"small talk, fresh, unseen", "internal/learning/factclassifier/testdata/fresh_smalltalk.tsv", accepted, 0},
+	{"small talk, extract", "internal/learning/extract/testdata/smalltalk.tsv", accepted, 0},
+	{"small talk, built-in rules", "internal/learning/llm/builtin/testdata/smalltalk.txt", accepted, 0},
+	{"stated, built-in rules", "internal/learning/llm/builtin/testdata/statements.txt", refused, 0},
 }
 
 // labelled is a line of a set with its language; "" where the set does not tell.

@@ -1,4 +1,4 @@
-"""Makes the tables of internal/text/synonyms and internal/embed/static from the weights of all-MiniLM-L6-v2. See README.md.
+"""Makes the tables of internal/language/text/synonyms and internal/recall/embed/static from the weights of all-MiniLM-L6-v2. See README.md.
 
 Both start from one vector per WordPiece: the piece alone through the model, [CLS] piece [SEP], the mean of the three
 states; then the main components of all pieces, as model2vec makes them.
@@ -14,8 +14,8 @@ import numpy as np
 import minilm
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "internal/embed/static"
-NEAR = ROOT / "internal/text/synonyms"
+STATIC = ROOT / "internal/recall/embed/static"
+NEAR = ROOT / "internal/language/text/synonyms"
 
 DIMENSION = 256
 SIF = 2e-3  # a of a/(a+p), Arora et al. 2017; see README.md for how it was chosen

@@ -19,7 +19,7 @@ database() {
 # wants CODE WHAT: check.sh exits with the code.
 wants() {
   local rc=0
-  ./check.sh ./internal/text >"$db/out" 2>&1 || rc=$?
+  ./check.sh ./internal/language/text >"$db/out" 2>&1 || rc=$?
   [ "$rc" = "$1" ] || { cat "$db/out"; echo "vuln: $2: exit code $rc, want $1" >&2; exit 1; }
   echo "ok  $2"
 }

@@ -13,9 +13,9 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/embed"
+	"github.com/stratamem/strata/internal/recall/embed/static"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/conversations"

@@ -12,10 +12,10 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/testing/llmtest"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 const (

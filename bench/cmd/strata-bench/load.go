@@ -13,7 +13,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 

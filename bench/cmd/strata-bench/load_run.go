@@ -17,7 +17,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/retry"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/testing/conversations"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/bench/internal/mixedload"
 	"github.com/stratamem/strata/bench/internal/scripted"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/retry"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/testing/backendtest"

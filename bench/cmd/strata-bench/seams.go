@@ -13,7 +13,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/jobrunner"
+	"github.com/stratamem/strata/internal/learning/jobrunner"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

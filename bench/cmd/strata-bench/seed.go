@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/conversations"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // seeders is how many users are written at a time, so that they share commits.

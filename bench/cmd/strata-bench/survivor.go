@@ -14,7 +14,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/bench/internal/measure"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stratamem/strata/bench/internal/eval"
 	"github.com/stratamem/strata/bench/internal/measure"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/llmtest"

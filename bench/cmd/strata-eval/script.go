@@ -6,7 +6,7 @@ import (
 
 	"github.com/stratamem/strata/bench/internal/eval"
 	"github.com/stratamem/strata/bench/internal/scripted"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )
 

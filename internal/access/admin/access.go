@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/replytime"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
+	"github.com/stratamem/strata/internal/memory/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -9,20 +9,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/assembly"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/template"
+	"github.com/stratamem/strata/internal/language/prompttags"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/learning/summaries"
+	"github.com/stratamem/strata/internal/learning/summary"
+	"github.com/stratamem/strata/internal/learning/summary/standing"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/prompttags"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/summary/standing"
-	"github.com/stratamem/strata/internal/template"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // subject is whose context is built.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/contexts/builder"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/sessions"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/assembly"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // readAhead are the first of the hits that were found, which are read before assembly asks for them.

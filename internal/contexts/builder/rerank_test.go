@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/learning/summary"
 )
 
 func TestApart(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/assembly"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 )
 

@@ -9,16 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/assembly"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/summaries"
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // history is what a context may have of its session's messages, before its context policy is applied to them.

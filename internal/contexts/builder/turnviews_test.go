@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // indexes writes what is pending of the user's messages into a segment, with their vectors.

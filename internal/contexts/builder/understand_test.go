@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // factorsOf are the factors of the hit in a session.

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/assembly"
+	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // usedEvery is how exact a fact's last use is kept: a write for every context would cost more than it is worth.

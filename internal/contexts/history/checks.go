@@ -3,10 +3,10 @@ package history
 import (
 	"context"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // CheckParams is what to check, by which rules.

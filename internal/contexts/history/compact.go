@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/secretscan"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/secretscan"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // CompactParams is a history and what to do with it, checked.

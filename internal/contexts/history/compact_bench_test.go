@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/compactmodel"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/compactmodel"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/history"
-	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/learning/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 	"github.com/stratamem/strata/internal/testing/conversations"
-	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // compactor is a service that can compact and nothing else, by a policy that asks no model.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/compactmodel"
-	"github.com/stratamem/strata/internal/contentchecks"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/compactmodel"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // Histories works on histories that agents hold themselves: nothing is stored. Its methods may be called concurrently.

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // Cause is why a call was refused or a connection closed. It is a label of metrics.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 )
 
 // Turns has the calls of tenants take turns where several compete. Calls of the only tenant never wait. A call gives its place back

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 )
 
 // TestShares gives calls in order and says what becomes of each: "run", "wait" or "shed", and after "end X" who is let in.

@@ -6,7 +6,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/access/admin"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
-	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 )
 

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/audit"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/audit"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
 	"github.com/stratamem/strata/internal/contexts/history"
 	"github.com/stratamem/strata/internal/memory"
 )

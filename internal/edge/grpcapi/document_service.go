@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/documentquery"
 	"github.com/stratamem/strata/internal/recall/documents"
 	"github.com/stratamem/strata/internal/store"
 )

@@ -2,12 +2,12 @@ package grpcapi
 
 import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/assembly"
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contentchecks"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/contexts/assembly"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 )

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/language"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/history"
-	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/language/tokens"
 )
 
 // HistoryService serves histories that are not stored.

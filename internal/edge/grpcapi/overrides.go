@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/settingschema"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
 )
 
 // overrides converts what a call changes of its profile. Every field is found in contextprofile.Overridable by its name: a number or

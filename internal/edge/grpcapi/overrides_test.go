@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 )
 
 // with returns overrides that set one number.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/settingschema"
-	"github.com/stratamem/strata/internal/toolcalls"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 )
 
 // contextPolicyFrom converts a context policy, nil where none is given. Its fractions are checked where the window is known.

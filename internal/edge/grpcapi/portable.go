@@ -13,7 +13,7 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/sessions/porter"
 )
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/memory"
 )

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/stratamem/strata/internal/audit"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/audit"
+	"github.com/stratamem/strata/internal/access/auth"
 )
 
 // Auditor keeps entries of calls.

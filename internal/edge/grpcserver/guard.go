@@ -18,10 +18,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // HandlerTimeTrailer is the trailer that says how many microseconds a call took between its decoded request and its

@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 )
 
 // Limiter refuses calls that come faster than the limits of their tenant, key and user let them.

@@ -21,10 +21,10 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/stats"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/edge/protocolmux"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // Limits of a connection. The receive limit lies above the limits of the API so that the error of a request that is

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // longestStream bounds a streaming call. The deadline of other calls does not hold for it: what it moves may be large, and a

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/memory"
 )
 

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/learning/summaries"
+	"github.com/stratamem/strata/internal/learning/summary/standing"
+	"github.com/stratamem/strata/internal/learning/userlocks"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
+	"github.com/stratamem/strata/internal/memory/replytime"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 	"github.com/stratamem/strata/internal/recall"
-	"github.com/stratamem/strata/internal/replytime"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
-	"github.com/stratamem/strata/internal/summary/standing"
-	"github.com/stratamem/strata/internal/toolcalls"
-	"github.com/stratamem/strata/internal/userlocks"
 )
 
 // Sweeper carries out erasures that have begun.

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/learning/summaries"
+	"github.com/stratamem/strata/internal/learning/summary"
+	"github.com/stratamem/strata/internal/learning/summary/standing"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/summary/standing"
 )
 
 // summaryOf is the summary to be erased, with all messages that any text of it was made of; SUMMARY_NOT_FOUND when there is none, or

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/userlocks"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/userlocks"
 )
 
 // FactEditor reads and changes a user's facts for people, and takes back what an extraction changed. Its methods may be called

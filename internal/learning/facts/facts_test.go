@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/store"

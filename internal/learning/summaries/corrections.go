@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/learning/summary"
+	"github.com/stratamem/strata/internal/learning/summary/standing"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/summary/standing"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // SummaryEditor changes summaries for people. Its methods may be called concurrently.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // PeriodReader decides which weeks and months of a user may be read.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/learning/summary"
+	"github.com/stratamem/strata/internal/learning/summary/standing"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
-	"github.com/stratamem/strata/internal/summary/standing"
-	"github.com/stratamem/strata/internal/tokens"
 )
 
 // SummaryReader reads the summaries of sessions, weeks and months. Its methods may be called concurrently.

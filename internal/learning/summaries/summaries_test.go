@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/replytime"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
+	"github.com/stratamem/strata/internal/memory/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/replytime"
+	"github.com/stratamem/strata/internal/memory/replytime"
 	"github.com/stratamem/strata/internal/store"
 )
 

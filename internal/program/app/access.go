@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/stratamem/strata/internal/access/admin"
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/certificates"
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/certificates"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/erasure/eraser"
 	"github.com/stratamem/strata/internal/memory"

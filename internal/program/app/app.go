@@ -14,16 +14,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stratamem/strata/internal/edge/grpcserver"
-	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/program/telemetry"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Options are what an App needs beside its configuration.

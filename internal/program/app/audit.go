@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/stratamem/strata/internal/audit"
+	"github.com/stratamem/strata/internal/access/audit"
 	"github.com/stratamem/strata/internal/program/config"
 )
 

@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/erasure"
-	"github.com/stratamem/strata/internal/jobrunner"
-	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/learning/jobrunner"
+	"github.com/stratamem/strata/internal/learning/llm/builtin"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/viewfeed"
+	"github.com/stratamem/strata/internal/recall/viewfeed"
 )
 
 // index is what computes vectors and writes the search indexes.

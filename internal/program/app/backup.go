@@ -15,8 +15,8 @@ import (
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/documents"
+	"github.com/stratamem/strata/internal/recall/viewfeed"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // errNotEmbedded says how a store of several servers is backed up.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/storecopy"
+	"github.com/stratamem/strata/internal/store/storecopy"
 )
 
 // Copy moves everything from the SQLite file at path into the MongoDB that the configuration names: see storecopy.Copy. No

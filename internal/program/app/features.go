@@ -3,8 +3,8 @@ package app
 import (
 	"cmp"
 
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/learning/llm/builtin"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/recall/indexing"
 )

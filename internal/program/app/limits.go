@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/viewfeed"
+	"github.com/stratamem/strata/internal/recall/viewfeed"
 )
 
 // reembedder shows the making of new vectors as jobs of no user.

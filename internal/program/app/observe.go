@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stratamem/strata/internal/diskspace"
 	"github.com/stratamem/strata/internal/program/config"
+	"github.com/stratamem/strata/internal/program/diskspace"
 	"github.com/stratamem/strata/internal/program/telemetry"
 )
 

@@ -3,7 +3,7 @@ package app
 import (
 	"slices"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/program/config"
 )
 

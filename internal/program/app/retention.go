@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/stratamem/strata/internal/erasure"
+	"github.com/stratamem/strata/internal/erasure/retention"
 	"github.com/stratamem/strata/internal/learning/facts"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/retention"
 	"github.com/stratamem/strata/internal/store"
 )
 

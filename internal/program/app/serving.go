@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/stats"
 
 	"github.com/stratamem/strata/internal/access/admin"
-	"github.com/stratamem/strata/internal/audit"
+	"github.com/stratamem/strata/internal/access/audit"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/edge/console"
 	"github.com/stratamem/strata/internal/edge/grpcapi"
@@ -24,7 +24,7 @@ import (
 	"github.com/stratamem/strata/internal/edge/httpapi"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/program/telemetry"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // gates decide which calls run now.

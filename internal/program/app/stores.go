@@ -10,17 +10,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stratamem/strata/internal/certificates"
+	"github.com/stratamem/strata/internal/access/certificates"
 	"github.com/stratamem/strata/internal/erasure/ledger"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/config"
+	"github.com/stratamem/strata/internal/recall/viewfeed"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/store/mongostore"
 	"github.com/stratamem/strata/internal/store/openretry"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/viewfeed"
 )
 
 // stores are the primary store and the views that the configuration names.

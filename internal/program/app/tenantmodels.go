@@ -11,17 +11,17 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/compactmodel"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobrunner"
-	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/llm/builtin"
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/contexts/compactmodel"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/jobrunner"
+	"github.com/stratamem/strata/internal/learning/llm"
+	"github.com/stratamem/strata/internal/learning/llm/builtin"
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // tenantModels asks, for tenants that have chat models of their own, those, and for the others the server's. Which tenant that is, is

@@ -1,9 +1,9 @@
 package app
 
 import (
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/language/secretscan"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // warmUp looks for secrets in a statement and verifies it as a fact, so that the tables of words and grammars that a Record and its facts

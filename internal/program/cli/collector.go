@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // tuneCollector sets the garbage collector, and sets it anew as the heap grows, until stop is called; unless the operator set it.

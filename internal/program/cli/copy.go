@@ -8,7 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
-	"github.com/stratamem/strata/internal/storecopy"
+	"github.com/stratamem/strata/internal/store/storecopy"
 )
 
 // copyCmd moves a user of one machine to MongoDB.

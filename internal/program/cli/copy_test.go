@@ -15,10 +15,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	mongooptions "go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 

@@ -18,12 +18,12 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
+	"github.com/stratamem/strata/internal/memory/safegroup"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/cli/remote"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/safegroup"
-	"github.com/stratamem/strata/internal/secret"
 )
 
 // demoCmd replays a conversation against a real server and prints what an agent would get.

@@ -21,10 +21,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/diskspace"
 	"github.com/stratamem/strata/internal/program/cli/remote"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
+	"github.com/stratamem/strata/internal/program/diskspace"
 )
 
 // doctorCmd checks what commonly goes wrong.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"

@@ -18,10 +18,10 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/lmittmann/tint"
 
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // settings are the flags of the commands that read the server's configuration.

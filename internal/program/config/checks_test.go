@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/contentchecks"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
 	"github.com/stratamem/strata/internal/memory"
 )
 

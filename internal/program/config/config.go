@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/secret"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/memory/secret"
 )
 
 // EnvPrefix begins the name of every environment variable of the program.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 func fileOf(text string) func(string) ([]byte, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/settingschema"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
 )
 
 // readFile takes over what the YAML file says.

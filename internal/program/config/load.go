@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/secret"
-	"github.com/stratamem/strata/internal/settingschema"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
+	"github.com/stratamem/strata/internal/memory/secret"
 )
 
 // Sources are where settings come from.

@@ -3,9 +3,9 @@ package config
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/toolcalls"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 )
 
 // The names of the profiles that are always there beside the one named default, from which each starts.

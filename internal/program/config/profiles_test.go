@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/compaction"
+	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/toolcalls"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 )
 
 func TestAHistoryIsReadFromTheFile(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 )
 
 func TestPromptsOfAProfile(t *testing.T) {

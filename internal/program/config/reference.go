@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
 )
 
 // Reference describes every setting as Markdown, derived from Config.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stratamem/strata/internal/contexts/settingschema"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/settingschema"
 )
 
 // Setting describes one field of Config.

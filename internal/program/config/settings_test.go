@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/settingschema"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
 )
 
 // numbersOf are the numbers of a group by their keys, without those of named groups.

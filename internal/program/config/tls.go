@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 )
 
 // ClientCertificate is whom a certificate stands for.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/compaction"
-	"github.com/stratamem/strata/internal/contextprofile"
-	"github.com/stratamem/strata/internal/settingschema"
-	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/settingschema"
+	"github.com/stratamem/strata/internal/language/tokens"
 )
 
 // Validate joins a Fault for every setting that is out of its limits.

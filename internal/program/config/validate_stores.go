@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/milvusindex"
+	"github.com/stratamem/strata/internal/store/milvusindex"
 )
 
 // DefaultData is the data file where nothing names another.

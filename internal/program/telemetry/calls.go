@@ -3,8 +3,8 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/stratamem/strata/internal/audit"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/audit"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/edge/admission"
 )
 

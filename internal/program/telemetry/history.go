@@ -1,6 +1,6 @@
 package telemetry
 
-import "github.com/stratamem/strata/internal/compaction"
+import "github.com/stratamem/strata/internal/contexts/compaction"
 
 // HistoryShrunk counts what a context policy did to a history. The call is a name of the code.
 func (r *Recorder) HistoryShrunk(call string, h compaction.Result) {

@@ -22,13 +22,13 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/llm"
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/recall/rerank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // noon is when the tests take place.

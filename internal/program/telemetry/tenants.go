@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/access/quota"
 )
 
 // maxTenants is how many tenants have a label of their own; those that come later are counted together as Other.

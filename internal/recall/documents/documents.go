@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stratamem/strata/internal/documentquery"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/documentquery"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Documents keeps documents by namespace. Its methods may be called concurrently.

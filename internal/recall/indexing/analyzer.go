@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets

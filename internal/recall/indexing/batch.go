@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
 )
 
 const (

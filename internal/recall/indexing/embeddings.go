@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/embed"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
-	"github.com/stratamem/strata/internal/retry"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/retry"
+	"github.com/stratamem/strata/internal/memory/safegroup"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Embeddings keeps the vectors of facts and messages: it embeds what has none yet, and makes a new version of all of them

@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Indexer writes recorded messages into their users' search indexes and merges the segments.

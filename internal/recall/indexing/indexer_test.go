@@ -11,13 +11,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/storetest/datafile"
-	"github.com/stratamem/strata/internal/text"
 )
 
 var (

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/embed"
+	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/memory/safegroup"
+	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // EmbeddingStore is the part of the primary store that Embeddings keep: vectors of facts, and of messages in the segments of their

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 

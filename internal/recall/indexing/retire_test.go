@@ -3,10 +3,10 @@ package indexing_test
 import (
 	"testing"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 func TestSegmentsOfAnotherAnalyzer(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // chat is one of testdata/assistant as a user's index: three chats with an assistant whose replies are long, and one

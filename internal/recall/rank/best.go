@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // best finds the best messages of a search without scoring all that match, by the bounds of MaxScore (Turtle and Flood,

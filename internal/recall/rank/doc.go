@@ -6,10 +6,10 @@ package rank
 import (
 	"sort"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Doc is what the index keeps of one message: no words, only their terms.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // FactIndex holds one user's facts to be ranked by words and by meaning. Reads may run side by side, a change must run

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/testing/llmtest"
-	"github.com/stratamem/strata/internal/text"
 )
 
 var factDay = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Sources returns, for each of the terms, the messages from which current facts with it were learnt: see Query.Attached.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // FillStep says why a message may stand in a context that no search found for it. The zero step is that of a message that

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // Match is a message that a retriever beside the index's words found.

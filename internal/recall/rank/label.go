@@ -3,7 +3,7 @@ package rank
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/language/text"
 )
 
 // labels file messages under something whose words count in their fields: the speaker's name, the day.

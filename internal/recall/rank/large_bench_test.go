@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // largeIndex is a user of so many messages, with a random vector each.

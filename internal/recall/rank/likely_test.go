@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stratamem/strata/internal/embed/static"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/embed/static"
 )
 
 // englishWords are those of the built-in embedder's vocabulary.
 func englishWords(t testing.TB) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../embed/static/vocabulary.txt")
+	data, err := os.ReadFile("../embed/static/vocabulary.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stratamem/strata/internal/embed/static"
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/text/when"
+	"github.com/stratamem/strata/internal/recall/embed/static"
 )
 
 // dialogue is one conversation of LoCoMo as a user's indexes. Its observations, which a language model made, are the

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // TestFactsOfLoCoMo holds the default formula and least score to what facts they choose: those that state a question's

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text/synonyms"
 )
 
 // nearTable is a table of near words as a Query takes it.

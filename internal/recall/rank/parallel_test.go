@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // parallel is one dialogue with its questions in several languages, written for this test. Each text and each name stands there once for each

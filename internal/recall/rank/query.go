@@ -3,10 +3,10 @@ package rank
 import (
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // Query asks for the messages that match best. Filters restrict the hits, never the statistics, so that a score means

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 var may8 = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)

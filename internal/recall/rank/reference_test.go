@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // reference ranks messages as Search's comment says, field by field, with no list and no bound.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/synonyms"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/synonyms"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // retrievers is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // scratch is what one search works in. Between searches all of it is zero but what says otherwise.

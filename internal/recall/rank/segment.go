@@ -9,9 +9,9 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // A segment, all numbers as unsigned varints unless said otherwise:

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/text"
 )
 
 func TestStandingWishes(t *testing.T) {

@@ -3,7 +3,7 @@ package rank
 import (
 	"time"
 
-	"github.com/stratamem/strata/internal/text/when"
+	"github.com/stratamem/strata/internal/language/text/when"
 )
 
 // What a message's time counts that lies in, or after, a time that the query names. Source: measured on LoCoMo with

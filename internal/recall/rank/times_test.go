@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 func date(year int, month time.Month, day int) time.Time {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // What the retriever of times counts. Source: measured on the project's own chats in five languages, and on LoCoMo and BEAM, whose

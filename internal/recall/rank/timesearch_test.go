@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/text"
-	"github.com/stratamem/strata/internal/text/when"
 )
 
 // remark is a message of a chat with an assistant.

@@ -3,8 +3,8 @@ package rank
 import (
 	"slices"
 
+	"github.com/stratamem/strata/internal/language/promptinjection"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/promptinjection"
 )
 
 // transcript holds the messages of a user by their sessions.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // BenchmarkWords searches chats of 10,000 messages by their words as a context does. Beside it stands a baseline of the same run: every

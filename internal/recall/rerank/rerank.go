@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 )
 
 // API is the dialect that an endpoint speaks. Answers are understood in any of them.

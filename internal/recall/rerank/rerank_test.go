@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 	"github.com/stratamem/strata/internal/recall/rerank"
 )
 

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/stratamem/strata/internal/erasure/eraser"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/learning/facts"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/store"
 )
 

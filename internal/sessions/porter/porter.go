@@ -11,15 +11,15 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/erasure/eraser"
 	"github.com/stratamem/strata/internal/learning/facts"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
-	"github.com/stratamem/strata/internal/quota"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/workloop"
+	"github.com/stratamem/strata/internal/store/workloop"
 )
 
 // Porter exports and imports users. Its methods may be called concurrently.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // vectorStore is the part of the primary store that has the vectors of users who are exported and imported: those of messages lie in

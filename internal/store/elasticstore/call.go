@@ -12,7 +12,7 @@ import (
 
 	"github.com/elastic/go-elasticsearch/v7/esapi"
 
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 )
 
 // request is any request of package esapi.

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/certificates"
+	"github.com/stratamem/strata/internal/access/certificates"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"

@@ -30,7 +30,7 @@ import (
 	"github.com/elastic/go-elasticsearch/v7/esapi"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/retry"
+	"github.com/stratamem/strata/internal/memory/retry"
 	"github.com/stratamem/strata/internal/store"
 )
 

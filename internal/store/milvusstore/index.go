@@ -10,7 +10,7 @@ import (
 
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
-	"github.com/stratamem/strata/internal/milvusindex"
+	"github.com/stratamem/strata/internal/store/milvusindex"
 )
 
 // indexes remembers which index collections have. The zero value is ready.

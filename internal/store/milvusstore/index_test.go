@@ -13,8 +13,8 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/milvusindex"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/milvusindex"
 	"github.com/stratamem/strata/internal/store/milvusstore"
 	"github.com/stratamem/strata/internal/testing/storetest/backend"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"

@@ -25,9 +25,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/stratamem/strata/internal/backendlatency"
-	"github.com/stratamem/strata/internal/milvusindex"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/milvusindex"
 )
 
 // A call whose context has no deadline gets one, because the client retries for minutes by itself.

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
 // Hidden implements store.Transcript.

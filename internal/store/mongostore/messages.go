@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 
-	"github.com/stratamem/strata/internal/backendlatency"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 )
 
 // roundtrips adds the time that each command took at the server to the clock of its call.

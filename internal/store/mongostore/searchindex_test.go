@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/mongostore"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/backendlatency"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/backendlatency"
 	"github.com/stratamem/strata/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/safegroup"
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
 )
 

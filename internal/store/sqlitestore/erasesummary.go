@@ -1,9 +1,9 @@
 package sqlitestore
 
 import (
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // takeSummary takes the text of a summary and of what was made of it.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 const (

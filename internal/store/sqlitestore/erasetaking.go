@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // taking is an erasure of a session or of messages while the writer takes away what was made of them.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/stratamem/strata/internal/language/secretscan"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/secretscan"
 )
 
 // masksVersion is the schema from which on messages record where they contain secrets.

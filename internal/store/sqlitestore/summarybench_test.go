@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
-	"github.com/stratamem/strata/internal/summary"
 )
 
 // BenchmarkSummaries reads what the running summary of a session is made of, as every context does: of an ordinary

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // MaxOperation is how many bytes of a refused operation are kept.

@@ -4,7 +4,7 @@ package canceltest
 import (
 	"context"
 
-	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/language/tokens"
 )
 
 // Context ends by itself when it has been looked at After times, by Err.

@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/program/telemetry"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/backendtest"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 	"github.com/stratamem/strata/internal/testing/storetest/backend"

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

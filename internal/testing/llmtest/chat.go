@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
 )
 
 // Format is how a request asks for structured output.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/language/text"
 )
 
 // DefaultDimension is that of small sentence embedders.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/llm"
-	"github.com/stratamem/strata/internal/tokens"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/learning/llm"
 )
 
 // Options set how a server replies. The zero value replies "ok" to every prompt and Vector to every text.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/store"
 )
 

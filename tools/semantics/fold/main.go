@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/stratamem/strata/internal/languagedata"
-	"github.com/stratamem/strata/internal/text"
+	"github.com/stratamem/strata/internal/language/languagedata"
+	"github.com/stratamem/strata/internal/language/text"
 )
 
 func main() {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 
+	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
-	"github.com/stratamem/strata/internal/safegroup"
 )
 
 // importCounts are what an import has done so far.

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/e2e"

@@ -25,8 +25,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/audit"
-	"github.com/stratamem/strata/internal/auth"
+	"github.com/stratamem/strata/internal/access/audit"
+	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/store"

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/llm"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory/toolcalls"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/providerrules"
-	"github.com/stratamem/strata/internal/toolcalls"
 )
 
 // unsummarised serves without summaries in the background, so that what a context policy does can be told apart.

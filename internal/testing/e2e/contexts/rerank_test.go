@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )
 

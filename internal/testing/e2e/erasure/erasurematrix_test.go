@@ -32,14 +32,15 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/auth"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/jobrunner"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/jobrunner"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/elasticstore"
 	"github.com/stratamem/strata/internal/store/milvusstore"
@@ -48,7 +49,6 @@ import (
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 	"github.com/stratamem/strata/internal/testing/storetest/backend"
-	"github.com/stratamem/strata/internal/text"
 )
 
 // TestDeletionMatrix: whatever is deleted, in whatever state what was made of it is, nothing brings it back: not extraction that looks

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/testing/e2e"

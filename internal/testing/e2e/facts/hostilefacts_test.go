@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/extract"
-	"github.com/stratamem/strata/internal/llm"
+	"github.com/stratamem/strata/internal/learning/extract"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )
@@ -32,7 +32,7 @@ func believe(r llmtest.Request) llmtest.Reply {
 // hostileStatements are the texts of a file of package extract, of some families; all without any.
 func hostileStatements(t *testing.T, name string, families ...string) []string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "extract", "testdata", name))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "learning", "extract", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

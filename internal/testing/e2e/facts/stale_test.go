@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/extract"
+	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/llmtest"
 )

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/backendtest"
 	"github.com/stratamem/strata/internal/testing/e2e"

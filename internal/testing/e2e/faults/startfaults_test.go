@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
 	"github.com/stratamem/strata/internal/testing/e2e"
 )
 

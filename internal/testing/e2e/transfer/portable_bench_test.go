@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
-	"github.com/stratamem/strata/internal/quota"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/sessions/porter"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"

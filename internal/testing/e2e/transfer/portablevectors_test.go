@@ -15,10 +15,10 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/portable"
+	"github.com/stratamem/strata/internal/memory/secret"
 	"github.com/stratamem/strata/internal/program/app"
 	"github.com/stratamem/strata/internal/program/config"
-	"github.com/stratamem/strata/internal/secret"
+	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/testing/backendtest"
 	"github.com/stratamem/strata/internal/testing/e2e"
 	"github.com/stratamem/strata/internal/testing/storetest/backend"

@@ -1,0 +1,249 @@
+// Package contextprofile holds the named profiles of the configuration: how contexts are built, what is learnt and how long it is kept.
+// It decides what one call changes of its profile, and how many tokens that leaves. Context policies, which a profile may have for its
+// history, are those of package compaction. It is pure.
+package contextprofile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/language/tokens"
+	"github.com/stratamem/strata/internal/memory"
+)
+
+// Window is what is known of a model: how many tokens it reads, how to count them, and whether it reads PDF documents.
+type Window struct {
+	Tokens    int64
+	Counter   string
+	Documents bool
+}
+
+// Set holds the profiles of the configuration, and what of the models a call of one depends on.
+type Set struct {
+	Profiles map[string]Profile
+	Default  string                            // the default profile's name; Profiles must have it
+	Window   func(model string) (Window, bool) // what is known of a model
+	// Strategies are those that a compaction.Compress may name, and Models those whose model it may name: no caller can have
+	// another one asked.
+	Strategies map[string]Strategy
+	Models     []string
+	rules      map[string]*contentchecks.Set // the checks of profiles, by name: see Prepare
+}
+
+// Call is what one call says about its policy.
+type Call struct {
+	Profile             string // "" for the session's
+	SessionProfile      string // "" for the default
+	Overrides           Overrides
+	Model               string // "" for an unknown one
+	ReserveOutputTokens int64
+	ToolSchemaTokens    int64
+}
+
+// Resolved is the policy of one call.
+type Resolved struct {
+	Profile
+	Available int64 // what the rendered context may take, at least 0
+	// Most is how far Available may be raised for the parts that a context cannot do without: what the window leaves, or
+	// Available where the call set its budget.
+	Most      int64
+	Reserved  int64              // for the answer and the tools
+	Window    int64              // of the model; 0 where none is known
+	Unknown   bool               // whether a model was named of which nothing is known
+	Documents bool               // whether the model is known to read PDF documents
+	Rules     *contentchecks.Set // the profile's checks, ready; nil for none
+	// TokenCounter counts by the profile's Counter. It is never nil where Resolve returned no error.
+	TokenCounter tokens.Counter
+}
+
+// Resolve returns the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
+// which nothing is known is counted for by an estimate. A counter of an unknown name is a memory.Error.
+//
+// A budget that the call sets, or the model's window where that is smaller, is for the context with what is reserved for
+// the answer and the tools. One of the profile is for the context alone where the window is known and holds both: it says
+// how much memory is worth, and may be raised within the window for what the caller himself sends.
+func (p Set) Resolve(c Call) (Resolved, error) {
+	name, err := p.profileName(c)
+	if err != nil {
+		return Resolved{}, err
+	}
+	profile := p.Profiles[name]
+	out := Resolved{Reserved: c.ReserveOutputTokens + c.ToolSchemaTokens, Rules: p.rules[name]}
+	if c.Model != "" {
+		w, known := p.Window(c.Model)
+		if !known {
+			w.Counter = tokens.Estimate
+		}
+		out.Window, out.Documents, out.Unknown = w.Tokens, w.Documents, !known
+		profile.Counter = w.Counter
+	}
+	c.Overrides.apply(&profile)
+	out.share(&profile, c.Overrides.Has(BudgetTokens))
+	out.Profile = profile
+	if out.History, err = p.named(out.History); err != nil {
+		return out, err
+	}
+	out.TokenCounter, err = tokens.ByName(out.Counter)
+	return out, err
+}
+
+// share decides the profile's budget, or the one that the call asked for, and what of it a context may take.
+func (r *Resolved) share(p *Profile, asked bool) {
+	window := r.Window
+	if window == 0 {
+		window = MaxTokens // bounds what is raised where no window is known
+	}
+	if asked {
+		r.Available = max(min(p.BudgetTokens, window)-r.Reserved, 0)
+		r.Most = r.Available
+		return
+	}
+	if p.BudgetShare > 0 && r.Window > 0 {
+		p.BudgetTokens = max(int64(p.BudgetShare*float64(r.Window)), 1)
+	}
+	r.Most = max(window-r.Reserved, 0)
+	r.Available = min(p.BudgetTokens, r.Most)
+	if r.Window == 0 { // what is reserved has no other place
+		r.Available = max(p.BudgetTokens-r.Reserved, 0)
+	}
+}
+
+// named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
+func (p Set) named(h compaction.Policy) (compaction.Policy, error) {
+	if !h.Compresses() {
+		return h, nil
+	}
+	c := &h.Compress
+	if name, custom := c.Strategy.Custom(); custom {
+		s, ok := p.Strategies[name]
+		if !ok {
+			return h, unknownName("policy.compress.custom", "strategy", "strategies", slices.Sorted(maps.Keys(p.Strategies)))
+		}
+		c.Filter, c.Prompt, c.Model, c.Fallback = s.Filter, s.Prompt, s.Model, s.Fallback
+	}
+	if c.Model != "" && !slices.Contains(p.Models, c.Model) {
+		return h, unknownName(
+			"policy.compress.model",
+			"model",
+			"summary-model, or as the model of a profile's history or of a strategy,",
+			p.Models,
+		)
+	}
+	return h, nil
+}
+
+// unknownName refuses a name that the configuration does not have. The name itself may be anything and is not repeated.
+func unknownName(field, what, where string, known []string) error {
+	if len(known) == 0 {
+		return memory.InvalidField(field, "names a %s, and none is configured: "+
+			"add it under %s in the server's configuration, or leave it out", what, where)
+	}
+	return memory.InvalidField(field, "names a %s that is not configured; known are %s: "+
+		"use one of them, or add it under %s in the server's configuration", what, strings.Join(known, ", "), where)
+}
+
+// Known reports whether a profile of that name is configured; "" names the default.
+func (p Set) Known(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, ok := p.Profiles[name]; ok {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(p.Profiles))
+	return &memory.Error{
+		Kind: memory.KindInvalid, Reason: memory.ReasonProfileUnknown,
+		Message:  "profile: no profile is named " + name + "; configured are " + strings.Join(names, ", "),
+		Metadata: map[string]string{"profile": name, "profiles": strings.Join(names, ",")},
+	}
+}
+
+// profileName is the profile that a call starts from. A session may name one that was taken out of the configuration
+// since: that must not break the session, so it falls back to the default.
+func (p Set) profileName(c Call) (string, error) {
+	if err := p.Known(c.Profile); err != nil {
+		return "", err
+	}
+	for _, name := range []string{c.Profile, c.SessionProfile} {
+		if _, ok := p.Profiles[name]; ok {
+			return name, nil
+		}
+	}
+	return p.Default, nil
+}
+
+// of is the profile of a session with that profile: the default where there is none of that name.
+func (p Set) of(profile string) Profile {
+	if named, ok := p.Profiles[profile]; ok {
+		return named
+	}
+	return p.Profiles[p.Default]
+}
+
+// WorkOf returns the background work's policy of a session with that profile.
+func (p Set) WorkOf(profile string) Work {
+	of := p.of(profile)
+	return Work{Summary: of.Summaries.Policy, Extract: of.Extraction.Triggers}
+}
+
+// RetentionOf returns how long sessions with that profile are kept.
+func (p Set) RetentionOf(profile string) Retention { return p.of(profile).Retention }
+
+// KeepsAll reports whether no profile lets anything be due.
+func (p Set) KeepsAll() bool {
+	for _, profile := range p.Profiles {
+		if profile.Retention.IsSet() {
+			return false
+		}
+	}
+	return true
+}
+
+// ChecksOf returns the checks of a session with that profile, nil for none.
+func (p Set) ChecksOf(profile string) *contentchecks.Set {
+	if _, ok := p.Profiles[profile]; ok {
+		return p.rules[profile]
+	}
+	return p.rules[p.Default]
+}
+
+// SecretsOf is where the secrets of a session with that profile are masked.
+func (p Set) SecretsOf(profile string) MaskSecrets { return p.of(profile).MaskSecrets }
+
+// OneSecrets is what all profiles say of secrets, false where they differ.
+func (p Set) OneSecrets() (mask MaskSecrets, ok bool) {
+	mask = p.Profiles[p.Default].MaskSecrets
+	for _, profile := range p.Profiles {
+		if profile.MaskSecrets != mask {
+			return "", false
+		}
+	}
+	return mask, true
+}
+
+// AnyChecks reports whether any profile has checks.
+func (p Set) AnyChecks() bool {
+	for _, rules := range p.rules {
+		if !rules.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// StepLimitOf is after how many steps without a user an agent should stop in a session of that profile.
+func (p Set) StepLimitOf(profile string) int { return p.of(profile).StepLimit }
+
+// LeastStepLimit is the lowest step limit of all profiles; 0 without any.
+func (p Set) LeastStepLimit() int {
+	least := 0
+	for _, profile := range p.Profiles {
+		if least == 0 || profile.StepLimit < least {
+			least = profile.StepLimit
+		}
+	}
+	return least
+}
