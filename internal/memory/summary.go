@@ -53,6 +53,9 @@ func (n SummaryNode) First() int64 {
 	return n.Range.From
 }
 
+// Covered returns the messages that the summary of a session covers.
+func (n SummaryNode) Covered() SeqRange { return SeqRange{From: n.First(), To: n.Range.To} }
+
 // Period is a week or a month of a user.
 type Period struct {
 	Name       string    // 2026-W47 or 2026-11

@@ -84,30 +84,6 @@ func monthOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-type payerKey struct{}
-
-// payer is whose budget model calls are of.
-type payer struct {
-	tenant   string
-	heldBack bool
-}
-
-// ForTenant returns a context whose model calls are paid by the tenant: they are refused once its budget is used up.
-func ForTenant(ctx context.Context, tenant string) context.Context {
-	return context.WithValue(ctx, payerKey{}, payer{tenant, true})
-}
-
-// Payer returns the tenant that ctx names as who pays for model calls; "" for nobody.
-func Payer(ctx context.Context) string {
-	p, _ := ctx.Value(payerKey{}).(payer)
-	return p.tenant
-}
-
-// ChargedTo returns a context whose model calls are paid by the tenant, whether or not its budget is used up.
-func ChargedTo(ctx context.Context, tenant string) context.Context {
-	return context.WithValue(ctx, payerKey{}, payer{tenant, false})
-}
-
 // Budget lets tenants ask models as far as their limits go, and adds up what that costs. It implements llm.Budget. What calls that run
 // at the same time cost may pass a limit. A cost counts at once and is stored behind the call, since no answer should wait for a commit;
 // Close stores what is left.
@@ -200,11 +176,11 @@ func (b *Budget) Check(ctx context.Context, tenant string) error {
 
 // Afford implements llm.Budget.
 func (b *Budget) Afford(ctx context.Context) error {
-	p, ok := ctx.Value(payerKey{}).(payer)
-	if !ok || !p.heldBack {
+	p, ok := llm.PayerOf(ctx)
+	if !ok || !p.Limited {
 		return nil
 	}
-	err := b.Check(ctx, p.tenant)
+	err := b.Check(ctx, p.Tenant)
 	if e, ok := errors.AsType[*memory.Error](err); ok && e.Reason == memory.ReasonLimitExceeded {
 		return &llm.Error{Class: llm.ClassBudget, Code: e.Metadata["limit"], RetryAfter: e.Retry, Err: e}
 	}
@@ -219,18 +195,18 @@ const chargeTimeout = 2 * time.Second
 
 // Spend implements llm.Budget. What the store does not take now is added with what is spent next.
 func (b *Budget) Spend(ctx context.Context, model string, usage memory.ModelUsage) {
-	p, ok := ctx.Value(payerKey{}).(payer)
+	p, ok := llm.PayerOf(ctx)
 	tokens, cost := usage.InputTokens+usage.OutputTokens, b.price(model).Cost(usage)
 	if !ok || tokens == 0 && cost == 0 {
 		return
 	}
-	b.meter.TenantUsed(p.tenant, tokens, float64(cost)/billionths)
+	b.meter.TenantUsed(p.Tenant, tokens, float64(cost)/billionths)
 	day := store.DayOf(b.now())
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	waiting := b.unstored[p.tenant] // counted to the day of what is spent last
-	b.unstored[p.tenant] = store.UsageDay{Day: day, Tokens: waiting.Tokens + tokens, Cost: waiting.Cost + cost}
-	b.due[p.tenant] = true
+	waiting := b.unstored[p.Tenant] // counted to the day of what is spent last
+	b.unstored[p.Tenant] = store.UsageDay{Day: day, Tokens: waiting.Tokens + tokens, Cost: waiting.Cost + cost}
+	b.due[p.Tenant] = true
 	if b.running {
 		return
 	}

@@ -236,7 +236,7 @@ func TestBudget(t *testing.T) {
 	spend := memory.ModelUsage{InputTokens: 600_000}
 	t.Run("a tenant that spent its budget asks no model until the month ends, after a restart too", func(t *testing.T) {
 		s, meter := openStore(t), &counts{}
-		acme := quota.ForTenant(t.Context(), "acme")
+		acme := llm.ForTenant(t.Context(), "acme")
 		for range 2 {
 			b := newBudget(s, meter)
 			if err := b.Afford(acme); err != nil {
@@ -251,11 +251,11 @@ func TestBudget(t *testing.T) {
 			t.Errorf("error %#v, want one of the budget until the month ends", e)
 		}
 		for _, tenant := range []string{"other", "free"} {
-			if err := b.Afford(quota.ForTenant(t.Context(), tenant)); err != nil {
+			if err := b.Afford(llm.ForTenant(t.Context(), tenant)); err != nil {
 				t.Errorf("%s: %v", tenant, err)
 			}
 		}
-		if err := b.Afford(quota.ChargedTo(t.Context(), "acme")); err != nil {
+		if err := b.Afford(llm.ChargedTo(t.Context(), "acme")); err != nil {
 			t.Errorf("what is only charged was refused: %v", err)
 		}
 		if meter.tokens != 1_200_000 || meter.cost != 1.2 {
@@ -269,7 +269,7 @@ func TestBudget(t *testing.T) {
 	})
 	t.Run("what the store did not take counts all the same, and is stored with what is spent next", func(t *testing.T) {
 		failing := &failingUsage{Usage: openStore(t), fails: true}
-		b, acme := newBudget(failing, &counts{}), quota.ForTenant(t.Context(), "acme")
+		b, acme := newBudget(failing, &counts{}), llm.ForTenant(t.Context(), "acme")
 		b.Spend(acme, "m", spend)
 		b.Spend(acme, "m", spend)
 		b.Close()
@@ -294,7 +294,7 @@ func TestACostCountsOnceWhileItIsStored(t *testing.T) {
 		Book: quota.NewBook(nil, decided{}), Store: s, Meter: &counts{}, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return now }, Price: func(string) quota.Price { return quota.Price{} },
 	})
-	acme := quota.ForTenant(t.Context(), "acme")
+	acme := llm.ForTenant(t.Context(), "acme")
 	spends := func(n int) {
 		t.Helper()
 		for range n {

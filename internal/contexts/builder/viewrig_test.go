@@ -214,7 +214,7 @@ func (r *rig) service(w wiring) services {
 	})
 	fences := userfences.New(w.truth, nil)
 	work := work.NewWork(work.WorkOptions{Store: w.truth, Runner: idle{}, Now: now})
-	summaries := summaries.NewSummaryReader(summaries.SummaryReaderOptions{Store: w.truth, Work: work, Runner: idle{}, Tenancy: quota.Unlimited{}})
+	summaries := summaries.NewSummaryReader(summaries.SummaryReaderOptions{Store: w.truth, Work: work, Runner: idle{}, Budgets: quota.Unlimited{}})
 	return services{
 		sessions.NewRecorder(sessions.RecorderOptions{
 			Store: w.truth, Profiles: profiles, Fences: fences, Runner: idle{}, Meter: r.counts, Tenancy: quota.Unlimited{},

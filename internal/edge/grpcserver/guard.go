@@ -20,6 +20,7 @@ import (
 
 	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -143,7 +144,7 @@ func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		return nil, v.err
 	}
 	if p, ok := auth.From(v.ctx); ok {
-		ctx = quota.ForTenant(auth.With(ctx, p), p.Tenant)
+		ctx = llm.ForTenant(auth.With(ctx, p), p.Tenant)
 	}
 	if err := g.confine(ctx, req); err != nil {
 		return nil, err
@@ -207,7 +208,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if err != nil {
 		return ctx, err
 	}
-	ctx = quota.ForTenant(auth.With(ctx, p), p.Tenant)
+	ctx = llm.ForTenant(auth.With(ctx, p), p.Tenant)
 	if !slices.Contains(r.Roles, p.Role) {
 		return ctx, Denied("the role " + p.Role.String() + " may not call " + method)
 	}

@@ -35,7 +35,7 @@ func (s summaries) rebuildNext(ctx context.Context) (bool, error) {
 		if !view.IsDue(top) {
 			continue
 		}
-		under, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, summary.Stood(top))
+		under, err := s.journal.o.Store.NodesWithin(ctx, s.run.work.Session.Ref, top.Covered())
 		if err != nil {
 			return false, fmt.Errorf("read what lies under a summary: %w", err)
 		}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/store"
@@ -310,7 +310,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 
 // serve makes one run and puts its target back into the queue as its outcome says.
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
-	ctx = quota.ForTenant(ctx, t.Tenant)
+	ctx = llm.ForTenant(ctx, t.Tenant)
 	r.meet(ctx, t.Tenant)
 	rests := workloop.NewRests(r.o.Busy)
 	rests.Begin()

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
@@ -36,7 +35,7 @@ func TestTenantsWithModelsOfTheirOwn(t *testing.T) {
 		var own atomic.Int64
 		r.options.Tenants = &tenantsOf{own: ada.Tenant}
 		r.learner.script = func(ctx context.Context, _ int, task extract.Task) (llm.Answer, error) {
-			if quota.Payer(ctx) == ada.Tenant && own.Add(1) == 1 {
+			if payer, _ := llm.PayerOf(ctx); payer.Tenant == ada.Tenant && own.Add(1) == 1 {
 				return llm.Answer{}, &llm.Error{Class: llm.ClassOpen, RetryAfter: time.Minute}
 			}
 			return learn(task), nil

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/learning/summary/standing"
@@ -22,7 +21,7 @@ type SummaryReader struct {
 	store   SummaryStore
 	work    *work.Work
 	runner  work.Runner
-	tenancy quota.Tenancy
+	budgets Budgets
 }
 
 // SummaryStore is what a SummaryReader reads of the primary store.
@@ -38,17 +37,23 @@ type SummaryStore interface {
 	SummaryRevisions(ctx context.Context, q store.RevisionQuery) ([]memory.SummaryRevision, error)
 }
 
+// Budgets are the tenants' budgets of models.
+type Budgets interface {
+	// Check must refuse with LIMIT_EXCEEDED where the tenant may ask no model now.
+	Check(ctx context.Context, tenant string) error
+}
+
 // SummaryReaderOptions are what a SummaryReader needs.
 type SummaryReaderOptions struct {
 	Store   SummaryStore
 	Work    *work.Work
 	Runner  work.Runner
-	Tenancy quota.Tenancy
+	Budgets Budgets
 }
 
 // NewSummaryReader makes a SummaryReader.
 func NewSummaryReader(o SummaryReaderOptions) *SummaryReader {
-	return &SummaryReader{store: o.Store, work: o.Work, runner: o.Runner, tenancy: o.Tenancy}
+	return &SummaryReader{store: o.Store, work: o.Work, runner: o.Runner, budgets: o.Budgets}
 }
 
 // SummaryRef names what a summary is of: a session, or a week or month by its name.
@@ -366,7 +371,7 @@ func (s *SummaryReader) Summarize(ctx context.Context, ref memory.SessionRef) (o
 	wait := work.Wait{Ref: ref, Of: []work.Watermark{work.WatermarkSummarised}}
 	now, err := s.work.WaitForWatermark(ctx, wait)
 	if err == nil && !now.Reached { // else no model is needed
-		err = s.tenancy.Check(ctx, ref.Tenant)
+		err = s.budgets.Check(ctx, ref.Tenant)
 	}
 	if err != nil {
 		return nil, false, err

@@ -8,12 +8,19 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
+// coveringRevision is a person's text that stands for messages of a session.
+func coveringRevision(c memory.Covered) memory.SummaryRevision {
+	return memory.SummaryRevision{
+		Kind: memory.SummarySession, Session: c.Session, Revision: 1, Cause: memory.SummaryCorrected, Text: "words", Covers: []memory.Covered{c},
+	}
+}
+
 func TestACorrectionGoesWithItsMessages(t *testing.T) {
 	t.Parallel()
-	first := correctionOf(memory.Covered{Session: "s", Range: memory.SeqRange{From: 1, To: 9}, Passed: []memory.SeqRange{{From: 3, To: 4}}})
+	first := coveringRevision(memory.Covered{Session: "s", Range: memory.SeqRange{From: 1, To: 9}, Passed: []memory.SeqRange{{From: 3, To: 4}}})
 	lifted := first
 	lifted.Revision, lifted.Cause, lifted.Text, lifted.Covers = 2, memory.SummaryLifted, "", nil
-	other := correctionOf(memory.Covered{Session: "t", Range: memory.SeqRange{From: 1, To: 9}})
+	other := coveringRevision(memory.Covered{Session: "t", Range: memory.SeqRange{From: 1, To: 9}})
 	week := memory.SummaryRevision{Kind: memory.SummaryWeek, Period: "2026-W09", Revision: 1, Text: "words", Covers: append(slices.Clone(other.Covers), first.Covers...)}
 	all := []memory.SummaryRevision{first, lifted, other, week}
 	for name, row := range map[string]struct {

@@ -7,15 +7,10 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// Stood returns the messages that a session's node covers.
-func Stood(n memory.SummaryNode) memory.SeqRange {
-	return memory.SeqRange{From: n.First(), To: n.Range.To}
-}
-
 // isMadeOf reports whether a node was made of a message that is hidden. The hidden ranges are ascending and do not
 // overlap.
 func isMadeOf(n memory.SummaryNode, hidden []memory.SeqRange) bool {
-	return slices.ContainsFunc(Stood(n).Without(n.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
+	return slices.ContainsFunc(n.Covered().Without(n.Passed), func(r memory.SeqRange) bool { return memory.Overlap(hidden, r) })
 }
 
 // lacks are how many messages a node was not made of because they were hidden then and are not now.
@@ -29,7 +24,7 @@ func lacks(n memory.SummaryNode, hidden []memory.SeqRange) (missing int64) {
 }
 
 // isEmpty reports whether a node was made of no message at all.
-func isEmpty(n memory.SummaryNode) bool { return len(Stood(n).Without(n.Passed)) == 0 }
+func isEmpty(n memory.SummaryNode) bool { return len(n.Covered().Without(n.Passed)) == 0 }
 
 // Holes returns the messages within the nodes' whole range that none of the nodes was made of, in ascending ranges without
 // overlap.
@@ -38,7 +33,7 @@ func Holes(nodes []memory.SummaryNode) []memory.SeqRange {
 	var passed []memory.SeqRange
 	var last int64
 	for i, n := range nodes {
-		ranges[i] = Stood(n)
+		ranges[i] = n.Covered()
 		last = max(last, n.Range.To)
 		passed = append(passed, n.Passed...)
 	}

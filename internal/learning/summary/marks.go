@@ -161,7 +161,7 @@ func (m Marks) CoversOf(leaves []memory.SummaryNode) []memory.Covered {
 		if _, known := ranges[n.Session]; !known {
 			sessions = append(sessions, n.Session)
 		}
-		ranges[n.Session] = memory.Union(ranges[n.Session], []memory.SeqRange{Stood(n)})
+		ranges[n.Session] = memory.Union(ranges[n.Session], []memory.SeqRange{n.Covered()})
 	}
 	slices.Sort(sessions)
 	var out []memory.Covered

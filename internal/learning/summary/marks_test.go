@@ -138,7 +138,7 @@ func TestRebuildsComeToRest(t *testing.T) {
 				}
 				var told []memory.SeqRange
 				for _, n := range standing {
-					for _, r := range Stood(n).Without(n.Passed) {
+					for _, r := range n.Covered().Without(n.Passed) {
 						if memory.Overlap(v.Hidden, r) || memory.Overlap(told, r) {
 							t.Fatalf("%v tells of what is hidden or told already: %v", n, v.Hidden)
 						}

@@ -58,7 +58,7 @@ func (v View) Standing(frontier []memory.SummaryNode) (standing []memory.Summary
 	}
 	for _, n := range frontier {
 		switch {
-		case n.Range.To <= v.corrected() || v.isHidden(Stood(n)) || isEmpty(n) && v.lacks(n) == 0:
+		case n.Range.To <= v.corrected() || v.isHidden(n.Covered()) || isEmpty(n) && v.lacks(n) == 0:
 		case v.fits(n) && v.lacks(n) == 0:
 			standing = append(standing, n)
 		default:
@@ -100,7 +100,7 @@ func (v View) prefer(a, b memory.SummaryNode) int {
 func (v View) Missing(nodes []memory.SummaryNode, through int64) (out []memory.SeqRange) {
 	var covered []memory.SeqRange
 	for _, n := range nodes {
-		covered = memory.Union(covered, Stood(n).Without(n.Passed))
+		covered = memory.Union(covered, n.Covered().Without(n.Passed))
 	}
 	for _, r := range (memory.SeqRange{From: 1, To: through}).Without(covered) {
 		out = append(out, r.Without(v.Hidden)...)
@@ -120,7 +120,7 @@ type Rebuild struct {
 // is left as it is, and so is what a correction covers unless a person asked, and what a deletion does.
 func (v View) IsDue(n memory.SummaryNode) bool {
 	switch {
-	case v.isHidden(Stood(n)):
+	case v.isHidden(n.Covered()):
 		return false
 	case n.Range.To <= v.corrected():
 		return !v.isDeleted() && n.Rebuild < v.Rebuilds
@@ -165,13 +165,13 @@ func (v View) rebuildChain(top memory.SummaryNode, nodes []memory.SummaryNode) (
 		covered = append(covered, memory.SeqRange{From: 1, To: v.corrected()})
 	}
 	for _, n := range v.Pick(good) {
-		covered = memory.Union(covered, []memory.SeqRange{Stood(n)})
+		covered = memory.Union(covered, []memory.SeqRange{n.Covered()})
 	}
 	generation := 1
 	for _, n := range nodes {
 		generation = max(generation, n.Generation)
 	}
-	for _, r := range Stood(top).Without(covered) {
+	for _, r := range top.Covered().Without(covered) {
 		if !v.isHidden(r) {
 			out = append(out, Rebuild{Range: r, Generation: generation + 1})
 		}
@@ -265,7 +265,7 @@ func IsTree(nodes []memory.SummaryNode, r memory.SeqRange) bool {
 func (v View) Passing(parts []memory.SummaryNode, r memory.SeqRange, rest memory.SeqRange) []memory.SeqRange {
 	covered := rest.Without(v.Hidden)
 	for _, n := range parts {
-		covered = memory.Union(covered, Stood(n).Without(n.Passed))
+		covered = memory.Union(covered, n.Covered().Without(n.Passed))
 	}
 	return r.Without(memory.Union(covered, nil))
 }

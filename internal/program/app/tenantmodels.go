@@ -66,7 +66,8 @@ func (t *tenantModels) Rests(ctx context.Context, tenant string) bool {
 
 // of returns the models of the tenant that ctx names; nil where those are the server's.
 func (t *tenantModels) of(ctx context.Context) (*ownModels, error) {
-	tenant := quota.Payer(ctx)
+	payer, _ := llm.PayerOf(ctx)
+	tenant := payer.Tenant
 	if tenant == "" {
 		return nil, &llm.Error{Class: llm.ClassPermanent, Err: errors.New("nobody is named who asks the model")}
 	}

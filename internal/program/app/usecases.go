@@ -152,7 +152,7 @@ func (b base) addMemory(out *useCases, p useCaseParts, s sharedParts) {
 // addContexts adds the use cases that make contexts and summaries, over those that addMemory added.
 func (b base) addContexts(out *useCases, p useCaseParts, s sharedParts) {
 	out.Summaries = summaries.NewSummaryReader(summaries.SummaryReaderOptions{
-		Store: b.store, Work: out.Work, Runner: s.runner, Tenancy: s.tenancy,
+		Store: b.store, Work: out.Work, Runner: s.runner, Budgets: s.tenancy,
 	})
 	out.SummaryEditor = summaries.NewSummaryEditor(summaries.SummaryEditorOptions{
 		Store: b.store, Summaries: out.Summaries, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,

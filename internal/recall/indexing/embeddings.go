@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/retry"
@@ -430,7 +429,7 @@ func (e *Embeddings) embedFacts(ctx context.Context, v version, facts []store.Fa
 		for len(rest) > 0 && rest[0].User.Tenant == tenant {
 			texts, rest = append(texts, rest[0].Text), rest[1:]
 		}
-		some, err := embedEach(quota.ChargedTo(ctx, tenant), v.embedder, texts)
+		some, err := embedEach(llm.ChargedTo(ctx, tenant), v.embedder, texts)
 		if err != nil {
 			return fmt.Errorf("embed %d facts with %s: %w", len(facts), v.Model, err)
 		}

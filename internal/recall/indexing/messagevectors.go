@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/learning/llm"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/embed"
@@ -62,7 +62,7 @@ func (e *Embeddings) Embed(ctx context.Context, user memory.UserRef, m memory.Me
 	if v.embedder == nil || !v.embedder.Info().Semantic || e.builtin(v.Model) || words == "" {
 		return rank.Vector{}, nil
 	}
-	made, err := embedMessages(quota.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
+	made, err := embedMessages(llm.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
 	if err != nil {
 		return rank.Vector{}, fmt.Errorf("embed a message with %s: %w", v.Model, err)
 	}
@@ -123,7 +123,7 @@ func (e *Embeddings) embedSome(ctx context.Context, v version, refs []store.Segm
 // of the process, the vectors that were made are put there all the same, and only the others are asked for again. What
 // became of the segment or of its user meanwhile is left to the next look.
 func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.SegmentRef) error {
-	ctx = quota.ChargedTo(ctx, ref.User.Tenant)
+	ctx = llm.ChargedTo(ctx, ref.User.Tenant)
 	found, err := e.store.Segments(ctx, ref.User, []int64{ref.No})
 	if len(found) == 0 || err != nil {
 		return ignoreGone(err, "read a segment to embed")

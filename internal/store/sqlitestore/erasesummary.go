@@ -86,7 +86,7 @@ func (t *taking) sessionNodes() error {
 		if err := t.emptyNode(n.ID); err != nil {
 			return err
 		}
-		passed, err := encodeList([]memory.SeqRange{summary.Stood(n)})
+		passed, err := encodeList([]memory.SeqRange{n.Covered()})
 		if err != nil {
 			return err
 		}

@@ -185,7 +185,7 @@ func (t *taking) emptyMade(m summary.Made) (err error) {
 func (t *taking) nodes() (ids []string, err error) {
 	err = t.c.query(`SELECT `+outlineColumns+` FROM nodes n JOIN sessions s ON s.sid = n.sid WHERE n.sid = ?`, func(r row) error {
 		n, err := scanNode(r)
-		if err == nil && slices.ContainsFunc(summary.Stood(n).Without(n.Passed), func(r memory.SeqRange) bool {
+		if err == nil && slices.ContainsFunc(n.Covered().Without(n.Passed), func(r memory.SeqRange) bool {
 			return memory.Overlap(t.seqs, r)
 		}) {
 			ids = append(ids, n.ID)
