@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // eraseMade takes away what was made of erased messages but the facts. The revision is raised first, so that a decision made before
@@ -29,7 +29,7 @@ func (s *erasureStore) eraseMade(ctx context.Context, d erasureDoc) (int64, erro
 		if err != nil {
 			return 0, err
 		}
-		m, err := s.emptySummaries(ctx, d, summary.Made{})
+		m, err := s.emptySummaries(ctx, d, writeplan.Made{})
 		if err != nil {
 			return 0, err
 		}
@@ -47,7 +47,7 @@ func (s *erasureStore) eraseLate(ctx context.Context, d erasureDoc) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	rows, err := s.emptySummaries(ctx, d, summary.Made{Late: true})
+	rows, err := s.emptySummaries(ctx, d, writeplan.Made{Late: true})
 	return refused + rows, err
 }
 
@@ -218,7 +218,7 @@ func (s *erasureStore) eraseRefused(ctx context.Context, d erasureDoc, opened in
 
 // emptySummaries takes the text of the summaries that were made of erased messages, and deletes what persons made of them. Those of
 // an erased session are deleted.
-func (s *erasureStore) emptySummaries(ctx context.Context, d erasureDoc, m summary.Made) (int64, error) {
+func (s *erasureStore) emptySummaries(ctx context.Context, d erasureDoc, m writeplan.Made) (int64, error) {
 	nodes, err := s.madeOf(ctx, d)
 	if err != nil {
 		return 0, s.failed("find summaries of erased messages", err)

@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // erasedSummaryDoc is which summary an erasure is about.
@@ -148,7 +148,7 @@ func (s *erasureStore) emptyMadeOf(ctx context.Context, d erasureDoc, made []str
 	if err != nil {
 		return 0, s.failed("find weeks and months", err)
 	}
-	m := summary.Made{Nodes: made}
+	m := writeplan.Made{Nodes: made}
 	for _, n := range periods {
 		m.Periods = append(m.Periods, n.node())
 	}

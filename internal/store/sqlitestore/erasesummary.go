@@ -1,9 +1,9 @@
 package sqlitestore
 
 import (
-	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // takeSummary takes the text of a summary and of what was made of it.
@@ -125,7 +125,7 @@ func (t *taking) madeOfIt() error {
 	if err != nil {
 		return err
 	}
-	ids, _ := summary.Made{Nodes: t.made, Periods: periods}.Fallen()
+	ids, _ := writeplan.Made{Nodes: t.made, Periods: periods}.Fallen()
 	for id := range ids {
 		if err := t.emptyNode(id); err != nil {
 			return err

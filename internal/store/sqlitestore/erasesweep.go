@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 const (
@@ -258,7 +258,7 @@ func (w *sweeping) remade(e storedErasure) error {
 		return err
 	}
 	t := &taking{c: w.c, at: at, seqs: e.Seqs}
-	err = t.emptyMade(summary.Made{Late: true})
+	err = t.emptyMade(writeplan.Made{Late: true})
 	w.deleted = t.deleted
 	return err
 }

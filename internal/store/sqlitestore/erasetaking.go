@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
+	"github.com/stratamem/strata/internal/store/writeplan"
 )
 
 // taking is an erasure of a session or of messages while the writer takes away what was made of them.
@@ -144,9 +144,9 @@ func (t *taking) turns(from, to int64) error {
 }
 
 // summaries takes the summaries that were made of the messages, and deletes what persons wrote in place of such summaries.
-func (t *taking) summaries() error { return t.emptyMade(summary.Made{}) }
+func (t *taking) summaries() error { return t.emptyMade(writeplan.Made{}) }
 
-func (t *taking) emptyMade(m summary.Made) (err error) {
+func (t *taking) emptyMade(m writeplan.Made) (err error) {
 	m.Covers = func(r memory.SummaryRevision) bool {
 		return slices.ContainsFunc(r.Covers, func(c memory.Covered) bool {
 			return memory.Overlap(t.gone.Ranges(c.Session, c.Range.To), c.Range)

@@ -1,4 +1,4 @@
-package summary
+package writeplan
 
 import (
 	"maps"
@@ -15,6 +15,10 @@ func coveringRevision(c memory.Covered) memory.SummaryRevision {
 	}
 }
 
+func hiddenSeqs(session memory.SessionKey, seqs ...int64) memory.Hidden {
+	return memory.Hidden{Messages: map[memory.SessionKey][]int64{session: seqs}}
+}
+
 func TestACorrectionGoesWithItsMessages(t *testing.T) {
 	t.Parallel()
 	first := coveringRevision(memory.Covered{Session: "s", Range: memory.SeqRange{From: 1, To: 9}, Passed: []memory.SeqRange{{From: 3, To: 4}}})
@@ -27,10 +31,10 @@ func TestACorrectionGoesWithItsMessages(t *testing.T) {
 		gone memory.Hidden
 		want []int
 	}{
-		"with every revision of every summary that stood for one that is gone": {hiddenIn("s", 9), []int{0, 1, 3}},
-		"also for one that was hidden when it was written":                     {hiddenIn("s", 3), []int{0, 1, 3}},
-		"not for one after it":                                {hiddenIn("s", 10), nil},
-		"nor for one of a session that it does not stand for": {hiddenIn("u", 1), nil},
+		"with every revision of every summary that stood for one that is gone": {hiddenSeqs("s", 9), []int{0, 1, 3}},
+		"also for one that was hidden when it was written":                     {hiddenSeqs("s", 3), []int{0, 1, 3}},
+		"not for one after it":                                {hiddenSeqs("s", 10), nil},
+		"nor for one of a session that it does not stand for": {hiddenSeqs("u", 1), nil},
 	} {
 		var want []memory.SummaryRevision
 		for _, i := range row.want {
