@@ -1,5 +1,3 @@
-// Package erasure carries out what persons want gone: it takes away what erased messages taught, sweeps what is left of an erasure
-// from the primary store and its views, and keeps the receipt.
 package erasure
 
 import (

@@ -1,5 +1,3 @@
-// Package memory holds the nouns of a conversation memory: users, sessions, turns and messages, and the one error
-// type whose text may reach a caller. It imports the standard library only; every other package may import it.
 package memory
 
 import (

@@ -1,5 +1,3 @@
-// Package recall finds a user's messages and facts, by words and by meaning: it keeps users' indexes and facts in memory, asks views
-// and a reranker where there are some, and reads what it found again from the primary store under the caller's scope.
 package recall
 
 import (

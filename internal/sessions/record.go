@@ -1,4 +1,3 @@
-// Package sessions records turns, reads and changes sessions and users, and replaces the messages of a session.
 package sessions
 
 import (

@@ -1,10 +1,3 @@
-// Package store holds the contracts between the service and its stores. Each "must" has a subtest of the same name in
-// storetest, which every driver runs.
-//
-// Every method takes the user it acts for, and must never read or write anything of another user or tenant. A method that
-// finds no such user or session returns a memory.Error with USER_NOT_FOUND or SESSION_NOT_FOUND unless its comment promises
-// something else. A store that cannot be reached returns STORE_UNAVAILABLE, never an empty result. Times are UTC to the
-// microsecond.
 package store
 
 import (

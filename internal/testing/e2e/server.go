@@ -1,3 +1,6 @@
+// Package e2e starts the real server on a socket for tests, and has what tests of several themes share: a client, calls that
+// may not fail, a scripted model, and real MongoDB, Milvus and Elasticsearch where they run. The folders below hold the
+// tests, one for each theme.
 package e2e
 
 import (

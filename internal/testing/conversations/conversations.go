@@ -1,4 +1,4 @@
-// Package testconversations makes the conversations that figures and tests run on. The same seed gives the same bytes on
+// Package conversations makes the conversations that figures and tests run on. The same seed gives the same bytes on
 // every machine, so a figure can be measured again. Words are made up: they mean nothing in any language.
 package conversations
 
