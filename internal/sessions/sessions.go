@@ -45,8 +45,8 @@ type ListedMessages struct {
 	ETag     string // of the list where it is of visible ones only: see Replacer
 }
 
-// SessionsOptions are what Sessions needs.
-type SessionsOptions struct {
+// Options are what Sessions needs.
+type Options struct {
 	Store    SessionStore
 	Gate     messagereader.Gate
 	Profiles contextprofile.Set
@@ -55,7 +55,7 @@ type SessionsOptions struct {
 }
 
 // NewSessions makes Sessions.
-func NewSessions(o SessionsOptions) *Sessions {
+func NewSessions(o Options) *Sessions {
 	return &Sessions{
 		store: o.Store, reads: messagereader.New(o.Store, o.Gate), profiles: o.Profiles,
 		secrets: sessionmasks.New(o.Store, o.Profiles), runner: o.Runner, now: o.Now,

@@ -213,7 +213,7 @@ func (r *rig) service(w wiring) services {
 		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
 	})
 	fences := userfences.New(w.truth, nil)
-	work := work.NewWork(work.WorkOptions{Store: w.truth, Runner: idle{}, Now: now})
+	work := work.NewWork(work.Options{Store: w.truth, Runner: idle{}, Now: now})
 	summaries := summaries.NewSummaryReader(summaries.SummaryReaderOptions{Store: w.truth, Work: work, Runner: idle{}, Budgets: quota.Unlimited{}})
 	return services{
 		sessions.NewRecorder(sessions.RecorderOptions{

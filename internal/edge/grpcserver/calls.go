@@ -32,6 +32,7 @@ type API struct {
 // Habit is how admission treats a method.
 type Habit int
 
+// The habits.
 const (
 	ShedLast     Habit = iota + 1 // refused after all others where a tenant has too many calls
 	WaitsForWork                  // waits for background work, and does not hold a place at the primary store meanwhile
@@ -40,6 +41,7 @@ const (
 // Scope is what a call touches, and so what a principal must be allowed.
 type Scope int
 
+// The scopes.
 const (
 	OfUser   Scope = iota + 1 // the memory of the user that the request names: that one's alone, where the principal is bound to one
 	OfTenant                  // of all users of the tenant: a principal that is bound to one sees that one alone, and the handler sees to it
@@ -58,6 +60,7 @@ type Rule struct {
 // Audited says whose calls of a method have an entry in the audit.
 type Audited int
 
+// When the calls of a method have entries.
 const (
 	undecided Audited = iota // such a method keeps the server from starting
 	Never                    // it touches nothing that is stored

@@ -40,7 +40,7 @@ type Sweeper interface {
 
 // Eraser erases users, sessions and messages for people, and shows how far that has come. Its methods may be called concurrently.
 type Eraser struct {
-	store   EraserStore
+	store   Store
 	reads   messagereader.Reader
 	facts   *recall.FactCache
 	sweeper Sweeper
@@ -50,8 +50,8 @@ type Eraser struct {
 	newID   func() string
 }
 
-// EraserStore is what an Eraser reads and writes of the primary store.
-type EraserStore interface {
+// Store is what an Eraser reads and writes of the primary store.
+type Store interface {
 	messagereader.Store
 	store.Erasures
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
@@ -64,9 +64,9 @@ type EraserStore interface {
 	DocumentHeads(ctx context.Context, user memory.UserRef, now time.Time) (store.DocumentHeads, error)
 }
 
-// EraserOptions are what an Eraser needs.
-type EraserOptions struct {
-	Store   EraserStore
+// Options are what an Eraser needs.
+type Options struct {
+	Store   Store
 	Gate    messagereader.Gate
 	Facts   *recall.FactCache
 	Sweeper Sweeper
@@ -76,7 +76,7 @@ type EraserOptions struct {
 }
 
 // NewEraser makes an Eraser.
-func NewEraser(o EraserOptions) *Eraser {
+func NewEraser(o Options) *Eraser {
 	return &Eraser{
 		store: o.Store, reads: messagereader.New(o.Store, o.Gate), facts: o.Facts, sweeper: o.Sweeper, secret: o.Secret,
 		turns: userlocks.New(), now: o.Now, newID: o.NewID,

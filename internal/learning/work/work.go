@@ -29,15 +29,15 @@ type Runner interface {
 
 // Work shows how far background work has come, waits for it, and retries or skips its jobs. Its methods may be called concurrently.
 type Work struct {
-	store       WorkStore
+	store       Store
 	runner      Runner
 	maintenance *Maintenance
 	erasures    Erasures
 	now         store.Now
 }
 
-// WorkStore is what Work reads and writes of the primary store.
-type WorkStore interface {
+// Store is what Work reads and writes of the primary store.
+type Store interface {
 	SessionWork(ctx context.Context, ref memory.SessionRef) (store.SessionWork, error)
 	ListJobs(ctx context.Context, q store.JobQuery) ([]memory.Job, error)
 	Job(ctx context.Context, ref store.JobRef) (memory.Job, error)
@@ -58,9 +58,9 @@ type ErasureJob struct {
 	SessionID string
 }
 
-// WorkOptions are what Work needs.
-type WorkOptions struct {
-	Store       WorkStore
+// Options are what Work needs.
+type Options struct {
+	Store       Store
 	Runner      Runner
 	Maintenance *Maintenance
 	Erasures    Erasures
@@ -68,7 +68,7 @@ type WorkOptions struct {
 }
 
 // NewWork makes Work.
-func NewWork(o WorkOptions) *Work {
+func NewWork(o Options) *Work {
 	return &Work{store: o.Store, runner: o.Runner, maintenance: o.Maintenance, erasures: o.Erasures, now: o.Now}
 }
 

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // sessionWork answers a session's work as it stands.
 type sessionWork struct {
-	WorkStore
+	Store
 	sync.Mutex
 	work store.SessionWork
 }
@@ -65,7 +65,7 @@ func (a *announcer) announce() {
 func waiting(recorded int64, jobs ...memory.Job) (*Work, *sessionWork, *announcer) {
 	s := &sessionWork{work: store.SessionWork{Session: memory.Session{LastSeq: recorded}, Jobs: jobs}}
 	a := &announcer{changed: make(chan struct{})}
-	return NewWork(WorkOptions{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
+	return NewWork(Options{Store: s, Runner: a, Now: func() time.Time { return noon }}), s, a
 }
 
 func TestWaitForWatermark(t *testing.T) {
@@ -157,7 +157,7 @@ func TestListJobs(t *testing.T) {
 	t.Parallel()
 	t.Run("lists what is not final when no state is named", func(t *testing.T) {
 		s := &jobStore{}
-		if _, err := NewWork(WorkOptions{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}}); err != nil {
+		if _, err := NewWork(Options{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(s.asked.States, memory.JobState.IsFinal) || len(s.asked.States) != 3 {
@@ -166,7 +166,7 @@ func TestListJobs(t *testing.T) {
 	})
 	t.Run("says that more follow", func(t *testing.T) {
 		s := &jobStore{jobs: make([]memory.Job, 3)}
-		page, err := NewWork(WorkOptions{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
+		page, err := NewWork(Options{Store: s, Maintenance: NewMaintenance(MaintenanceOptions{})}).ListJobs(t.Context(), JobQuery{JobQuery: store.JobQuery{Limit: 2}})
 		if err != nil || len(page.Jobs) != 2 || page.Next == nil {
 			t.Errorf("%+v, %v", page, err)
 		}
@@ -174,7 +174,7 @@ func TestListJobs(t *testing.T) {
 }
 
 type jobStore struct {
-	WorkStore
+	Store
 	asked store.JobQuery
 	jobs  []memory.Job
 }
@@ -210,7 +210,7 @@ func TestSkipJob(t *testing.T) {
 		"refuses to leave a hole in a summary":         {[]memory.Job{leaf}, memory.ReasonJobNotSkippable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := NewWork(WorkOptions{
+			got, err := NewWork(Options{
 				Store: &jobStore{jobs: row.jobs}, Now: func() time.Time { return noon },
 			}).SkipJob(t.Context(), store.JobRef{})
 			if memory.ReasonOf(err) != row.want || err == nil && got.State != memory.JobSkipped {

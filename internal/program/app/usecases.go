@@ -122,26 +122,26 @@ func (b base) addMemory(out *useCases, p useCaseParts, s sharedParts) {
 		Store: b.store, Profiles: p.profiles, Fences: s.fences, Runner: s.runner, Meter: b.recorder, Tenancy: s.tenancy,
 		Now: b.store.Now, NewID: newID,
 	})
-	out.Sessions = sessions.NewSessions(sessions.SessionsOptions{
+	out.Sessions = sessions.NewSessions(sessions.Options{
 		Store: b.store, Gate: p.gate, Profiles: p.profiles, Runner: s.runner, Now: b.store.Now,
 	})
 	out.Users = sessions.NewUsers(b.store, b.store.Now)
 	out.Facts = facts.NewFactEditor(facts.FactEditorOptions{
 		Store: b.store, Facts: p.facts, Vectors: p.index.embeddings, Forgotten: b.stores.forgotten, Now: b.store.Now, NewID: newID,
 	})
-	out.Eraser = eraser.NewEraser(eraser.EraserOptions{
+	out.Eraser = eraser.NewEraser(eraser.Options{
 		Store: b.store, Gate: p.gate, Facts: p.facts, Sweeper: out.sweeper, Secret: p.secret, Now: b.store.Now, NewID: newID,
 	})
 	out.Replacer = sessions.NewReplacer(b.store, p.gate, out.Recorder, out.Eraser)
-	out.Work = work.NewWork(work.WorkOptions{
+	out.Work = work.NewWork(work.Options{
 		Store: b.store, Runner: s.runner, Maintenance: out.Maintenance, Erasures: out.Eraser, Now: b.store.Now,
 	})
-	out.Porter = porter.NewPorter(porter.PorterOptions{
+	out.Porter = porter.NewPorter(porter.Options{
 		Store: b.store, Facts: p.facts, Sweeper: out.sweeper, Runner: s.runner, Tenancy: s.tenancy, Now: b.store.Now,
 		NewKey: store.MintKey, Version: b.options.Version, Log: b.log,
-		Vectors: porter.PorterVectors{Embedding: p.index.activeEmbedding, Indexer: p.index.indexer, Facts: p.index.embeddings},
+		Vectors: porter.Vectors{Embedding: p.index.activeEmbedding, Indexer: p.index.indexer, Facts: p.index.embeddings},
 	})
-	out.Documents = documents.NewDocuments(documents.DocumentsOptions{
+	out.Documents = documents.NewDocuments(documents.Options{
 		Store: b.store, Forgotten: b.stores.forgottenDocument, Now: b.store.Now, Log: b.log,
 		Finder: recall.NewDocumentFinder(recall.DocumentFinderOptions{
 			Store: b.store, Queries: s.queries, Embeddings: p.index.embeddings, Now: b.store.Now, Memory: p.facts,

@@ -20,7 +20,7 @@ import (
 type Documents struct {
 	store  DocumentStore
 	finder *recall.DocumentFinder
-	// forgotten is DocumentsOptions.Forgotten.
+	// forgotten is Options.Forgotten.
 	forgotten func(ctx context.Context, d DeletedDocument) error
 	now       store.Now
 	log       *slog.Logger
@@ -32,8 +32,8 @@ type DocumentStore interface {
 	store.Documents
 }
 
-// DocumentsOptions are what Documents needs.
-type DocumentsOptions struct {
+// Options are what Documents needs.
+type Options struct {
 	Store  DocumentStore
 	Finder *recall.DocumentFinder
 	// Forgotten has a document's deletion on disk outside of what is backed up, before the document is deleted; nil for nowhere.
@@ -43,7 +43,7 @@ type DocumentsOptions struct {
 }
 
 // NewDocuments makes Documents.
-func NewDocuments(o DocumentsOptions) *Documents {
+func NewDocuments(o Options) *Documents {
 	return &Documents{store: o.Store, finder: o.Finder, forgotten: o.Forgotten, now: o.Now, log: o.Log}
 }
 

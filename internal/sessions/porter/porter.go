@@ -24,7 +24,7 @@ import (
 
 // Porter exports and imports users. Its methods may be called concurrently.
 type Porter struct {
-	store   PorterStore
+	store   Store
 	tenancy quota.Tenancy
 	now     store.Now
 	newKey  func() string
@@ -38,8 +38,8 @@ type Porter struct {
 	exports, imports *semaphore.Weighted
 }
 
-// PorterStore is what a Porter reads and writes of the primary store.
-type PorterStore interface {
+// Store is what a Porter reads and writes of the primary store.
+type Store interface {
 	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 	store.Exporter
 	store.Imports
@@ -47,11 +47,11 @@ type PorterStore interface {
 	mergeStore
 }
 
-// PorterOptions are what a Porter needs.
-type PorterOptions struct {
-	Store   PorterStore
+// Options are what a Porter needs.
+type Options struct {
+	Store   Store
 	Facts   *recall.FactCache
-	Vectors PorterVectors
+	Vectors Vectors
 	Sweeper eraser.Sweeper
 	Runner  work.Runner
 	Tenancy quota.Tenancy
@@ -61,15 +61,15 @@ type PorterOptions struct {
 	Log     *slog.Logger
 }
 
-// PorterVectors is what a Porter needs for the vectors of users.
-type PorterVectors struct {
+// Vectors is what a Porter needs for the vectors of users.
+type Vectors struct {
 	Embedding func() memory.Embedding // of the server's vectors; returns the zero one while nothing is known of it
 	Indexer   VectorIndexer           // takes over the vectors of messages that are imported
 	Facts     facts.VectorWaker       // is woken when facts were imported
 }
 
 // NewPorter makes a Porter.
-func NewPorter(o PorterOptions) *Porter {
+func NewPorter(o Options) *Porter {
 	return &Porter{
 		store: o.Store, tenancy: o.Tenancy, now: o.Now, newKey: o.NewKey, version: o.Version, log: o.Log,
 		embedding: o.Vectors.Embedding,

@@ -22,7 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/testing/storetest/backend"
 )
 
-// keepsQuiet: no line has what users said.
+// KeepsQuiet fails where a line has what users said.
 func (l *Lines) KeepsQuiet(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(l.String()) {

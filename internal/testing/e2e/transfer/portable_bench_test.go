@@ -66,11 +66,11 @@ func benchmarkPortable(b *testing.B, n int, vectors portable.Vectors) {
 			}
 		}
 		keys := 0
-		mover := porter.NewPorter(porter.PorterOptions{
+		mover := porter.NewPorter(porter.Options{
 			Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "bench",
 			Tenancy: quota.Unlimited{},
 			NewKey:  func() string { keys++; return fmt.Sprintf("%032x", keys) },
-			Vectors: porter.PorterVectors{Embedding: func() memory.Embedding { return embedding }},
+			Vectors: porter.Vectors{Embedding: func() memory.Embedding { return embedding }},
 		})
 		ref := memory.UserRef{Tenant: "default", UserID: "ada"}
 		in, err := os.Open(file)
