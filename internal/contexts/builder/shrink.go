@@ -7,6 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/compactmodel"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -100,12 +101,9 @@ func withoutModel(p compaction.Policy) compaction.Policy {
 			c.Strategy = compaction.StrategyWhole
 		}
 	}
-	c.Model, c.Prefix = builtinOnly, ""
+	c.Model, c.Prefix = compactmodel.BuiltinOnly, ""
 	return p
 }
-
-// builtinOnly is the reserved model name that selects the built-in summariser.
-const builtinOnly = "builtin:extractive"
 
 // take turns what the policy made of the messages into what a context is assembled from: up to the last message that it
 // took out, what stays is kept by itself; behind it the tail goes on without a gap.

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/contexts/assembly"
 	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/contexts/compaction"
+	"github.com/stratamem/strata/internal/contexts/compactmodel"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/userfences"
 	"github.com/stratamem/strata/internal/language/text"
@@ -152,6 +153,8 @@ type wiring struct {
 	waits    time.Duration // for the reranker; a minute when 0
 	near     func(term string) []synonyms.Word
 	least    int // the least significance of facts in contexts; 0 for any
+	models   compactmodel.Models
+	history  compaction.Policy
 }
 
 func newRig(t *testing.T) *rig {
@@ -196,7 +199,7 @@ func (r *rig) service(w wiring) services {
 	profile := contextprofile.Profile{
 		BudgetTokens: 8000, RecentN: 2, TopK: 20, RecallShare: .3, Sections: contextprofile.Sections{Recalled: true, Recent: true}, MemoryRole: contextprofile.MemoryAsSystem,
 		Summaries: contextprofile.Summaries{Running: true, Previous: true, Periods: true, Share: .2, MaxSessions: 3, Weeks: 4, Months: 3},
-		Counter:   "o200k_base", Facts: contextprofile.Facts{
+		Counter:   "o200k_base", History: w.history, Facts: contextprofile.Facts{
 			LongTerm: true, OfSession: true, Max: 20, MinScore: .3, Share: .2, Relevance: 1, MinSignificance: w.least,
 		},
 	}
@@ -222,7 +225,7 @@ func (r *rig) service(w wiring) services {
 		}),
 		builder.NewContextBuilder(builder.ContextBuilderOptions{
 			Store: w.truth, Sources: builder.ContextSources{Search: search, Summaries: summaries, Work: work},
-			Profiles: profiles, Fences: fences, Usage: builder.NewUsage(r.truth, log), Meter: r.counts, Gate: openGate{},
+			Profiles: profiles, Models: w.models, Fences: fences, Usage: builder.NewUsage(r.truth, log), Meter: r.counts, Gate: openGate{},
 			Tenancy: quota.Unlimited{}, Now: now,
 		}),
 		search,

@@ -45,8 +45,14 @@ type Options struct {
 // New makes Models.
 func New(o Options) Models { return Models{byName: o.ByName, own: o.Own, extractive: o.Extractive} }
 
+// BuiltinOnly is the reserved model name that selects the built-in summariser, also for a tenant with models of its own.
+const BuiltinOnly = "builtin:extractive"
+
 // of returns the model to ask; false for the built-in summariser.
 func (s Models) of(ctx context.Context, name string) (Model, bool) {
+	if name == BuiltinOnly {
+		return nil, false
+	}
 	if s.own != nil {
 		if own, ok := s.own(ctx); ok {
 			return own, own != nil
