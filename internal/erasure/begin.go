@@ -33,12 +33,12 @@ func (s *Sweeper) FollowUp(ctx context.Context, ref memory.SessionRef, e memory.
 	if err := s.TakeFacts(ctx, ref.UserRef, e); err != nil {
 		return fmt.Errorf("take away what erased messages taught: %w", err)
 	}
-	if s.o.LookAgain != nil {
+	if s.o.Hooks.LookAgain != nil {
 		switch e.Kind {
 		case memory.EraseSession:
-			s.o.LookAgain(ref.UserRef, "") // the user's weeks and months
+			s.o.Hooks.LookAgain(ref.UserRef, "") // the user's weeks and months
 		case memory.EraseMessages, memory.EraseSummary:
-			s.o.LookAgain(ref.UserRef, ref.SessionID)
+			s.o.Hooks.LookAgain(ref.UserRef, ref.SessionID)
 		}
 	}
 	s.Wake()

@@ -33,10 +33,10 @@ func (s *Sweeper) TakeFacts(ctx context.Context, user memory.UserRef, e memory.E
 
 // note has the erasure on disk where no backup is.
 func (s *Sweeper) note(ctx context.Context, e memory.Erasure) error {
-	if s.o.Note == nil {
+	if s.o.Hooks.Note == nil {
 		return nil
 	}
-	if err := s.o.Note(ctx, e); err != nil {
+	if err := s.o.Hooks.Note(ctx, e); err != nil {
 		return fmt.Errorf("note an erasure: %w", err)
 	}
 	return nil
@@ -80,8 +80,8 @@ func (s *Sweeper) takeFacts(ctx context.Context, user memory.UserRef, e memory.E
 		if err != nil {
 			return 0, fmt.Errorf("take facts away: %w", err)
 		}
-		if s.o.Applied != nil {
-			s.o.Applied(user)
+		if s.o.Hooks.Applied != nil {
+			s.o.Hooks.Applied(user)
 		}
 		return counted(decided, histories), nil
 	}

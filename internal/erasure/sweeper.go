@@ -83,9 +83,17 @@ type Options struct {
 	Views []View // those that are configured
 	// Purged says what removes the last bytes of deleted rows from the disks of the primary store.
 	Purged memory.PurgedBy
-	// Late is how long after an erasure began a write of before may still arrive in one of the stores: when it is over, all are swept
-	// again. 0 where no write can: where one process has the primary store, which has transactions, and there is no view.
-	Late time.Duration
+	Hooks  Hooks
+	Timing Timing
+	// Owner names this process in the lease: of the processes that share a store one at a time sweeps.
+	Owner string
+	Log   *slog.Logger
+	Meter Meter            // nil for none
+	Now   func() time.Time // time.Now when nil
+}
+
+// Hooks tell the rest of the program of erasures.
+type Hooks struct {
 	// Settle waits until what is being indexed in this process is stored, so that what is indexed from then on knows of the erasure.
 	Settle func(ctx context.Context) error
 	// Applied is called after facts of a user changed, and Swept after a life lost messages or ended, so that caches drop what they
@@ -98,11 +106,13 @@ type Options struct {
 	// Note has an erasure on disk outside of what is backed up, before the person gets a reply; nil for nowhere. It may be called more
 	// than once for one.
 	Note func(ctx context.Context, e memory.Erasure) error
-	// Owner names this process in the lease: of the processes that share a store one at a time sweeps.
-	Owner string
-	Log   *slog.Logger
-	Meter Meter            // nil for none
-	Now   func() time.Time // time.Now when nil
+}
+
+// Timing says when a Sweeper looks for work, and when it sweeps again.
+type Timing struct {
+	// Late is how long after an erasure began a write of before may still arrive in one of the stores: when it is over, all are swept
+	// again. 0 where no write can: where one process has the primary store, which has transactions, and there is no view.
+	Late time.Duration
 	// Look is how often the store is asked for erasures that nobody announced, as those of other processes. 2 s when 0.
 	Look time.Duration
 }
@@ -126,7 +136,7 @@ func NewSweeper(o Options) *Sweeper {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Look = cmp.Or(o.Look, 2*time.Second)
+	o.Timing.Look = cmp.Or(o.Timing.Look, 2*time.Second)
 	s := &Sweeper{o: o, changed: make(chan struct{})}
 	s.lease = workloop.NewLease(workloop.LeaseOptions{
 		Store: o.Store, Name: leaseName, Owner: o.Owner, Length: leaseLength, Now: o.Now, Log: o.Log,
@@ -193,7 +203,7 @@ func (s *Sweeper) Wait(ctx context.Context, tenant, id string) (memory.Erasure, 
 // Pending returns how many erasures are not done, 1,000 at most, and when the oldest began; zero without one.
 func (s *Sweeper) Pending(ctx context.Context) (count int, oldest time.Time, err error) {
 	const most = 1000
-	all, err := s.o.Store.PendingErasures(ctx, s.now().Add(max(lastPause, s.o.Late)+time.Hour), most)
+	all, err := s.o.Store.PendingErasures(ctx, s.now().Add(max(lastPause, s.o.Timing.Late)+time.Hour), most)
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("count erasures that are not done: %w", err)
 	}
@@ -219,7 +229,7 @@ func (s *Sweeper) hold(ctx context.Context) (held bool, err error) {
 func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 	held, err := s.hold(ctx)
 	if err != nil || !held {
-		return s.o.Look, err
+		return s.o.Timing.Look, err
 	}
 	waiting, err := s.o.Store.PendingErasures(ctx, s.now(), sweptAtOnce)
 	if err != nil {
@@ -241,7 +251,7 @@ func (s *Sweeper) work(ctx context.Context) (rest time.Duration, err error) {
 	if len(waiting) == sweptAtOnce {
 		return 0, nil
 	}
-	return s.o.Look, nil
+	return s.o.Timing.Look, nil
 }
 
 // sweep sweeps one erasure in all stores and keeps what came of it. A store that fails holds up neither the others nor other erasures.
@@ -312,16 +322,16 @@ func (s *Sweeper) after(e memory.Erasure, all tally, failed error) memory.Erasur
 		return e
 	}
 	e.Attempts, e.Reason = 0, ""
-	isLate := now.Sub(e.CreateTime) >= s.o.Late
+	isLate := now.Sub(e.CreateTime) >= s.o.Timing.Late
 	switch {
 	case all.remaining() > 0:
 		e.NotBefore = now.Add(firstPause)
-	case s.o.Late == 0, e.Passes > 0 && isLate && all.found() == 0:
+	case s.o.Timing.Late == 0, e.Passes > 0 && isLate && all.found() == 0:
 		e.Passes++
 		e.State, e.DoneTime = memory.ErasureDone, now
 	default:
 		e.Passes++
-		e.NotBefore = now.Add(s.o.Late)
+		e.NotBefore = now.Add(s.o.Timing.Late)
 	}
 	return e
 }
@@ -358,8 +368,8 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 	if err != nil && !memory.IsGone(err) {
 		return fmt.Errorf("find who lives a life: %w", err)
 	}
-	if s.o.Settle != nil {
-		if err := s.o.Settle(ctx); err != nil {
+	if s.o.Hooks.Settle != nil {
+		if err := s.o.Hooks.Settle(ctx); err != nil {
 			return fmt.Errorf("wait for what is being indexed: %w", err)
 		}
 	}
@@ -368,8 +378,8 @@ func (s *Sweeper) sweepStores(ctx context.Context, e memory.Erasure, all tally) 
 			return &storeError{memory.PrimaryStore, err}
 		}
 	}
-	if s.o.Swept != nil {
-		s.o.Swept(e.Scope)
+	if s.o.Hooks.Swept != nil {
+		s.o.Hooks.Swept(e.Scope)
 	}
 	var errs []error
 	if err := s.sweepPrimary(ctx, e, all); err != nil {

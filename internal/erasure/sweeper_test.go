@@ -201,7 +201,7 @@ func (r *rig) sweep() *erasure.Sweeper {
 	r.ok(err)
 	target := viewfeed.TranscriptTarget(r.texts)
 	o := erasure.Options{
-		Store: r.store, Facts: facts, Purged: memory.PurgedWithSweep, Late: r.late, Owner: "test", Meter: r.meter,
+		Store: r.store, Facts: facts, Purged: memory.PurgedWithSweep, Timing: erasure.Timing{Late: r.late}, Owner: "test", Meter: r.meter,
 		Log: slog.New(slog.NewTextHandler(r.log, nil)),
 		Views: []erasure.View{{Name: "transcript", Find: func(ctx context.Context, user memory.UserRef, e memory.Erasure) (erasure.Rows, error) {
 			return target.FindErased(ctx, r.store, viewfeed.Erased{Erasure: e, User: user})

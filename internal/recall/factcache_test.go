@@ -125,7 +125,7 @@ func TestTheFactCacheHoldsNoVectorsThatTheViewWasToldOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return New(Options{Facts: c, Vectors: answersNothing{}, ViewDeadline: time.Minute, Now: func() time.Time { return noon }})
+		return New(Options{Caches: Caches{Facts: c}, Views: Views{Vectors: answersNothing{}, Deadline: time.Minute}, Now: func() time.Time { return noon }})
 	}
 	hold := func(svc *Searcher) (vectors, answered int) {
 		t.Helper()
@@ -203,7 +203,7 @@ func TestVectorsOfFactsAreReadWhileTheEmbedderWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	queries := NewQueries(QueriesOptions{Embeddings: s, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 1})
-	svc := New(Options{Facts: c, Queries: queries, Now: func() time.Time { return noon }})
+	svc := New(Options{Caches: Caches{Facts: c}, Queries: queries, Now: func() time.Time { return noon }})
 	found, err := svc.FindFacts(t.Context(), c.once(t.Context(), memory.UserRef{UserID: "u"}), FactQuestion{
 		QueryVector: func() (QueryVector, []memory.Degradation) { return queries.Embed(t.Context(), "songs") },
 	})

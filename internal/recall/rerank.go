@@ -41,13 +41,13 @@ type reranking struct {
 }
 
 // newReranking is nil where no reranker is configured.
-func newReranking(o Options) *reranking {
-	if o.Reranker == nil {
+func newReranking(r Rerank, now func() time.Time) *reranking {
+	if r.Reranker == nil {
 		return nil
 	}
 	return &reranking{
-		reranker: o.Reranker, candidates: o.RerankCandidates, deadline: o.RerankDeadline,
-		circuit: retry.NewBreaker(retry.BreakerOptions{Delay: rerankDelay, MaxDelay: rerankMaxDelay, Now: o.Now}),
+		reranker: r.Reranker, candidates: r.Candidates, deadline: r.Deadline,
+		circuit: retry.NewBreaker(retry.BreakerOptions{Delay: rerankDelay, MaxDelay: rerankMaxDelay, Now: now}),
 	}
 }
 

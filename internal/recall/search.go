@@ -65,31 +65,44 @@ type Meter interface {
 type Options struct {
 	Store    Store
 	Messages MessageReader
-	Index    *SearchIndex
-	Facts    *FactCache
+	Caches   Caches
 	Queries  *Queries
 	Profiles contextprofile.Set
 	Meter    Meter
 	Now      func() time.Time
 	Related  func(term string) []synonyms.Word // see rank.Query.Near
+	Views    Views
+	Rerank   Rerank
+}
 
-	Vectors      VectorView    // nil to compare every vector here
-	Texts        TextView      // nil for none
-	ViewDeadline time.Duration // how long a call waits for a view; required with one
+// Caches hold what a Searcher has of users in memory.
+type Caches struct {
+	Index *SearchIndex
+	Facts *FactCache
+}
 
-	Reranker         Reranker      // nil for none
-	RerankCandidates int           // how many of the best messages it reads, 2 or more; required with one
-	RerankDeadline   time.Duration // how long a call waits for it; required with one
+// Views are the views that a Searcher asks. The zero value has none.
+type Views struct {
+	Vectors  VectorView    // nil to compare every vector here
+	Texts    TextView      // nil for none
+	Deadline time.Duration // how long a call waits for a view; required with one
+}
+
+// Rerank is the reranker that a Searcher asks. The zero value has none.
+type Rerank struct {
+	Reranker   Reranker      // nil for none
+	Candidates int           // how many of the best messages it reads, 2 or more; required with one
+	Deadline   time.Duration // how long a call waits for it; required with one
 }
 
 // New makes a Searcher.
 func New(o Options) *Searcher {
 	return &Searcher{
-		store: o.Store, messages: o.Messages, index: o.Index, facts: o.Facts, queries: o.Queries,
+		store: o.Store, messages: o.Messages, index: o.Caches.Index, facts: o.Caches.Facts, queries: o.Queries,
 		profiles: o.Profiles, meter: o.Meter, now: o.Now, related: o.Related,
 		factVectors: newVectorRetriever(memory.ViewVectors, o), turnVectors: newVectorRetriever(memory.ViewMessageVectors, o),
 		transcript: newTextRetriever(memory.ViewTranscript, o), factTexts: newTextRetriever(memory.ViewFacts, o),
-		reranker: newReranking(o),
+		reranker: newReranking(o.Rerank, o.Now),
 	}
 }
 

@@ -47,7 +47,7 @@ type retriever struct {
 
 func newRetriever(view memory.View, o Options) retriever {
 	return retriever{
-		view: view, deadline: o.ViewDeadline, meter: o.Meter,
+		view: view, deadline: o.Views.Deadline, meter: o.Meter,
 		circuit: retry.NewBreaker(retry.BreakerOptions{Delay: viewDelay, MaxDelay: viewMaxDelay, Now: o.Now}),
 	}
 }
@@ -101,10 +101,10 @@ type vectorRetriever struct {
 }
 
 func newVectorRetriever(view memory.View, o Options) *vectorRetriever {
-	if o.Vectors == nil {
+	if o.Views.Vectors == nil {
 		return nil
 	}
-	return &vectorRetriever{retriever: newRetriever(view, o), vectors: o.Vectors}
+	return &vectorRetriever{retriever: newRetriever(view, o), vectors: o.Views.Vectors}
 }
 
 // nearest are the hits of a search.
@@ -188,10 +188,10 @@ type textRetriever struct {
 }
 
 func newTextRetriever(view memory.View, o Options) *textRetriever {
-	if o.Texts == nil {
+	if o.Views.Texts == nil {
 		return nil
 	}
-	return &textRetriever{retriever: newRetriever(view, o), texts: o.Texts, builds: newBuilds(o.Store, o.Now)}
+	return &textRetriever{retriever: newRetriever(view, o), texts: o.Views.Texts, builds: newBuilds(o.Store, o.Now)}
 }
 
 // search returns the scope's own hits. Terms that a view cannot be asked for are left out.

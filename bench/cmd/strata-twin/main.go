@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 	a, err := app.New(
 		ctx,
 		cfg,
-		app.Options{Log: slog.New(slog.DiscardHandler), Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Failpoints: deadly},
+		app.Options{Log: slog.New(slog.DiscardHandler), Hooks: app.Hooks{Wrap: fault(ctx, os.Getenv("STRATA_FAULT")), Failpoints: deadly}},
 	)
 	if err != nil {
 		return err

@@ -207,13 +207,13 @@ func (r *rig) service(w wiring) services {
 	now := func() time.Time { return r.now }
 	newID := func() string { r.id++; return fmt.Sprintf("%s-%d", "id", r.id) }
 	search := recall.New(recall.Options{
-		Store: w.truth, Messages: messagereader.New(w.truth, openGate{}), Index: searchIndex, Facts: r.facts,
+		Store: w.truth, Messages: messagereader.New(w.truth, openGate{}), Caches: recall.Caches{Index: searchIndex, Facts: r.facts},
 		Queries: recall.NewQueries(recall.QueriesOptions{
 			Embeddings: &r.version, Deadline: time.Minute, Timeout: time.Minute, MaxRunning: 8,
 		}),
 		Profiles: profiles, Meter: r.counts, Now: now, Related: w.near,
-		Vectors: w.vectors, Texts: w.texts, ViewDeadline: w.deadline,
-		Reranker: w.reranker, RerankCandidates: w.reranked, RerankDeadline: w.waits,
+		Views:  recall.Views{Vectors: w.vectors, Texts: w.texts, Deadline: w.deadline},
+		Rerank: recall.Rerank{Reranker: w.reranker, Candidates: w.reranked, Deadline: w.waits},
 	})
 	fences := userfences.New(w.truth, nil)
 	work := work.NewWork(work.Options{Store: w.truth, Runner: idle{}, Now: now})

@@ -95,7 +95,9 @@ func (w *world) sweeper() *erasure.Sweeper {
 	}
 	return erasure.NewSweeper(erasure.Options{
 		Store: w.store, Facts: facts, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now },
-		Note: func(ctx context.Context, e memory.Erasure) error { return w.ledger.Append(ctx, ledger.OfErasure(e)) },
+		Hooks: erasure.Hooks{
+			Note: func(ctx context.Context, e memory.Erasure) error { return w.ledger.Append(ctx, ledger.OfErasure(e)) },
+		},
 	})
 }
 

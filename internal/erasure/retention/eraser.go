@@ -32,7 +32,7 @@ func (k *Keeper) begin(ctx context.Context, key memory.SessionKey, start store.E
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "retention/%s/%d/%v", key, start.Kind, start.Seqs))
 	start.ID, start.Time = hex.EncodeToString(sum[:16]), k.o.Now().UTC().Truncate(time.Microsecond)
-	if _, err = k.o.Begin(ctx, start); memory.IsGone(err) {
+	if _, err = k.o.Actions.Begin(ctx, start); memory.IsGone(err) {
 		return nil
 	}
 	return err
@@ -41,7 +41,7 @@ func (k *Keeper) begin(ctx context.Context, key memory.SessionKey, start store.E
 // forgetFacts deletes facts of which some may be gone.
 func (k *Keeper) forgetFacts(ctx context.Context, user memory.UserRef, ids []string) error {
 	for _, id := range ids {
-		err := k.o.DeleteFact(ctx, user, id)
+		err := k.o.Actions.DeleteFact(ctx, user, id)
 		if err != nil && !memory.IsGone(err) && memory.ReasonOf(err) != memory.ReasonFactNotFound {
 			return err
 		}

@@ -34,21 +34,31 @@ type Meter interface {
 
 // Options are what a Keeper needs.
 type Options struct {
-	Store    Store
-	Profiles contextprofile.Set
-	// Begin must begin an erasure, or return the one that has its ID as it is, and do what has to follow: see erasure.Sweeper.
-	Begin func(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
-	// DeleteFact must delete a fact as a person has it deleted; USER_NOT_FOUND or FACT_NOT_FOUND where it is gone.
-	DeleteFact func(ctx context.Context, user memory.UserRef, id string) error
-	// Profile returns the default profile of a tenant: what is of no session goes by it. "" for the server's.
-	Profile func(ctx context.Context, tenant string) (string, error)
+	Store   Store
+	Limits  Limits
+	Actions Actions
 	Owner   string // names this process in the lease: of the processes that share a store one looks at a time
 	Log     *slog.Logger
 	Meter   Meter // nil for none
 	Now     func() time.Time
+	Every   time.Duration // how long after one look at all users the next begins; an hour when 0
+}
+
+// Limits say what a Keeper finds to be due.
+type Limits struct {
+	Profiles contextprofile.Set
+	// Profile returns the default profile of a tenant: what is of no session goes by it. "" for the server's.
+	Profile func(ctx context.Context, tenant string) (string, error)
 	Report  bool          // whether what is due by Policies is listed only, and never erased
 	Audit   time.Duration // how long entries of the audit are kept; 0 for ever
-	Every   time.Duration // how long after one look at all users the next begins; an hour when 0
+}
+
+// Actions erase what is due.
+type Actions struct {
+	// Begin must begin an erasure, or return the one that has its ID as it is, and do what has to follow: see erasure.Sweeper.
+	Begin func(ctx context.Context, start store.ErasureStart) (memory.Erasure, error)
+	// DeleteFact must delete a fact as a person has it deleted; USER_NOT_FOUND or FACT_NOT_FOUND where it is gone.
+	DeleteFact func(ctx context.Context, user memory.UserRef, id string) error
 }
 
 // Keeper looks at all users in the background and has erased what is due. Where a look was cut short the next one begins again: what is
@@ -93,7 +103,7 @@ func NewKeeper(o Options) *Keeper {
 
 // Run looks until ctx ends, and returns nil then. Where nothing is ever due, or it is to be listed only, it does nothing.
 func (k *Keeper) Run(ctx context.Context) error {
-	if k.keepsMemory() && k.o.Audit == 0 {
+	if k.keepsMemory() && k.o.Limits.Audit == 0 {
 		<-ctx.Done()
 		return nil
 	}
@@ -102,7 +112,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // keepsMemory reports whether nothing of what is remembered is erased by itself.
-func (k *Keeper) keepsMemory() bool { return k.o.Report || k.o.Profiles.KeepsAll() }
+func (k *Keeper) keepsMemory() bool { return k.o.Limits.Report || k.o.Limits.Profiles.KeepsAll() }
 
 // work looks at the audit, then at all users of all tenants.
 func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
@@ -131,14 +141,14 @@ func (k *Keeper) work(ctx context.Context) (rest time.Duration, err error) {
 
 // expireAudit deletes entries of the audit that are too old, the oldest first.
 func (k *Keeper) expireAudit(ctx context.Context) error {
-	if k.o.Audit == 0 {
+	if k.o.Limits.Audit == 0 {
 		return nil
 	}
 	for {
 		if held, err := k.lease.Hold(ctx); err != nil || !held || ctx.Err() != nil {
 			return err
 		}
-		n, err := k.o.Store.ExpireAuditEntries(ctx, k.o.Now().Add(-k.o.Audit), pageAudit)
+		n, err := k.o.Store.ExpireAuditEntries(ctx, k.o.Now().Add(-k.o.Limits.Audit), pageAudit)
 		if err != nil {
 			return fmt.Errorf("delete what is too old in the audit: %w", err)
 		}
@@ -256,11 +266,11 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 			kept = append(kept, keptSession{Session: s, due: old})
 		}
 	}
-	profile, err := k.o.Profile(ctx, user.Tenant)
+	profile, err := k.o.Limits.Profile(ctx, user.Tenant)
 	if err != nil {
 		return nil, fmt.Errorf("read the default profile of a tenant: %w", err)
 	}
-	own := k.o.Profiles.RetentionOf(profile)
+	own := k.o.Limits.Profiles.RetentionOf(profile)
 	over, err := k.overMost(ctx, own, user, kept, taught)
 	if err != nil {
 		return nil, err
@@ -276,7 +286,7 @@ func (k *Keeper) Due(ctx context.Context, user memory.UserRef) ([]Due, error) {
 func (k *Keeper) tooOld(
 	ctx context.Context, s memory.Session, taught places, now time.Time,
 ) (rule Rule, whole bool, old []memory.SeqRange, err error) {
-	p := k.o.Profiles.RetentionOf(s.Profile)
+	p := k.o.Limits.Profiles.RetentionOf(s.Profile)
 	switch {
 	case isSessionDue(p, s, now):
 		whole, old, err = k.unpinned(ctx, s, taught)

@@ -30,10 +30,10 @@ func TestWrongClock(t *testing.T) {
 	}
 	// wrong runs a process whose clock is ahead and then one whose clock is right.
 	wrong := func(r *rig, during func()) {
-		r.options.Now = func() time.Time { return time.Now().Add(ahead) }
+		r.options.Pace.Now = func() time.Time { return time.Now().Add(ahead) }
 		r.start()
 		during()
-		r.options.Now = nil
+		r.options.Pace.Now = nil
 		r.restart()
 	}
 	inBubble(t, "a failure is tried again within two hours", func(t *testing.T, r *rig) {
@@ -60,7 +60,7 @@ func TestWrongClock(t *testing.T) {
 	})
 	inBubble(t, "a dead process's lease of a job ends within two hours", func(t *testing.T, r *rig) {
 		c := &crashes{point: jobrunner.FailpointAfterOpen, nth: 1, died: make(chan struct{})}
-		r.options.Failpoints = c.failpoint
+		r.options.Hooks.Failpoints = c.failpoint
 		wrong(r, func() { r.chat(ref, "I like clocks."); <-c.died })
 		pass(2 * time.Hour)
 		learnt(t, r, "likes clocks")

@@ -79,7 +79,7 @@ func arrange(r *rig, moment string, forbid func()) (restart bool) {
 	if restart = strings.Contains(moment, "new process"); restart {
 		c.point, c.nth = jobrunner.FailpointAfterAnswer, 1
 	}
-	r.options.Failpoints = func(point string) { c.failpoint(point); at(point) }
+	r.options.Hooks.Failpoints = func(point string) { c.failpoint(point); at(point) }
 	r.options.Facts = interposed{
 		factsOf{r.store}, func() { at("before the facts are read") }, func() { at("after the facts are read") },
 	}

@@ -97,7 +97,7 @@ func crashed(t *testing.T, r *rig, point string, nth int) (hit bool, err error) 
 			holes = err
 		}
 	}
-	r.options.Failpoints = c.failpoint
+	r.options.Hooks.Failpoints = c.failpoint
 	r.start()
 	conversation(r, ref, func() {
 		if c.hasDied() && !hit {
@@ -180,7 +180,7 @@ func TestCrash(t *testing.T) {
 	inBubble(t, "under a name that only one process can have is resumed without waiting for the lease", func(t *testing.T, r *rig) {
 		r.options.Owner = "the only one"
 		c := &crashes{point: jobrunner.FailpointAfterOpen, nth: 1, died: make(chan struct{})}
-		r.options.Failpoints = c.failpoint
+		r.options.Hooks.Failpoints = c.failpoint
 		r.start()
 		r.chat(ada.Session("s"), "I like haste.")
 		<-c.died

@@ -81,7 +81,7 @@ func (x extraction) extract(ctx context.Context, job memory.Job) error {
 	if err != nil {
 		return fmt.Errorf("find related facts: %w", err)
 	}
-	answer, err := x.journal.o.Extractor.Extract(ctx, extract.NewTask(input))
+	answer, err := x.journal.o.Models.Extractor.Extract(ctx, extract.NewTask(input))
 	x.journal.models.noteCall(job.User.Tenant, job.Kind, err)
 	if f, failed := extractionFailure(answer, err); failed {
 		return x.fail(ctx, job, input, f, answer)
@@ -185,8 +185,8 @@ func (x extraction) apply(ctx context.Context, job memory.Job, input extract.Inp
 	for _, r := range out.rejected {
 		x.journal.o.Meter.Quarantined(r.Reason)
 	}
-	if out.changed && x.journal.o.Applied != nil {
-		x.journal.o.Applied(job.User)
+	if out.changed && x.journal.o.Hooks.Applied != nil {
+		x.journal.o.Hooks.Applied(job.User)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (x extraction) writeFacts(
 	var outrun error
 	for try := range maxApplyTries {
 		if try > 0 {
-			retry.Pause(ctx, time.Duration(x.journal.o.Rand()*float64(min(try, 10)*5))*time.Millisecond)
+			retry.Pause(ctx, time.Duration(x.journal.o.Pace.Rand()*float64(min(try, 10)*5))*time.Millisecond)
 		}
 		state, base, stateErr := x.journal.o.Facts.State(ctx, user)
 		if stateErr != nil {

@@ -21,11 +21,11 @@ type journal struct {
 }
 
 // now is the time as stores keep it.
-func (j *journal) now() time.Time { return j.o.Now().UTC().Truncate(time.Microsecond) }
+func (j *journal) now() time.Time { return j.o.Pace.Now().UTC().Truncate(time.Microsecond) }
 
 func (j *journal) failpoint(point string) {
-	if j.o.Failpoints != nil {
-		j.o.Failpoints(point)
+	if j.o.Hooks.Failpoints != nil {
+		j.o.Hooks.Failpoints(point)
 	}
 }
 
@@ -43,7 +43,7 @@ func (j *journal) open(ctx context.Context, user memory.UserRef, key memory.JobK
 	j.failpoint(FailpointBeforeOpen)
 	for {
 		job, err := j.o.Store.OpenJob(context.WithoutCancel(ctx), store.JobOpening{
-			JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Lease), Time: now,
+			JobKey: key, User: user, To: to, Owner: j.o.Owner, Until: now.Add(j.o.Pace.Lease), Time: now,
 		})
 		if err != nil {
 			return memory.Job{}, fmt.Errorf("open a job: %w", err)
@@ -61,7 +61,7 @@ func (j *journal) open(ctx context.Context, user memory.UserRef, key memory.JobK
 func (j *journal) claim(ctx context.Context, job memory.Job) (memory.Job, error) {
 	now := j.now()
 	job, err := j.o.Store.ClaimJob(ctx, store.JobClaim{
-		JobRef: jobRef(job), Owner: j.o.Owner, Now: now, Until: now.Add(j.o.Lease),
+		JobRef: jobRef(job), Owner: j.o.Owner, Now: now, Until: now.Add(j.o.Pace.Lease),
 	})
 	if err != nil {
 		return memory.Job{}, fmt.Errorf("claim a job: %w", err)
@@ -130,7 +130,7 @@ func (j *journal) fail(ctx context.Context, job memory.Job, f failure, splitAt i
 		f.reason = reasonInterrupted
 		return false, j.noteFailure(keep, job, f, verdict{attempts: job.Attempts})
 	}
-	d := judge(job, f, splitAt, j.now(), j.o.Rand())
+	d := judge(job, f, splitAt, j.now(), j.o.Pace.Rand())
 	if d.gaveUp {
 		return true, nil
 	}

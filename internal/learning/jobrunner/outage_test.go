@@ -56,7 +56,7 @@ func TestModelOutage(t *testing.T) {
 				return summaries.ask(ctx, func() llm.Answer { return faithful(task) })
 			}
 			if lasted > time.Hour {
-				r.options.Sweep = 2 * time.Minute // the shorter outages keep 30 s; a model that was asked at each sweep would exceed the bill twice
+				r.options.Pace.Sweep = 2 * time.Minute // the shorter outages keep 30 s; a model that was asked at each sweep would exceed the bill twice
 			}
 			r.start()
 			chat.down.Store(true)

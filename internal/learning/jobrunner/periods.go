@@ -186,7 +186,7 @@ func (r *periodRun) makeNext(ctx context.Context, user memory.User, plan summary
 	}
 	if job.Owner != r.journal.o.Owner { // it failed before, or was left behind
 		if job, err = r.journal.claim(ctx, job); err != nil {
-			return false, now.Add(r.journal.o.Lease), ignoreContention(err)
+			return false, now.Add(r.journal.o.Pace.Lease), ignoreContention(err)
 		}
 	}
 	return true, time.Time{}, r.summarize(ctx, user, plan, job)

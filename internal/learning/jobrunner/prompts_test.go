@@ -19,7 +19,7 @@ import (
 // dieAnswered has a process die when the first answer is in its journal, and another begin with what change makes of the policy.
 func (r *rig) dieAnswered(ref memory.SessionRef, change func(*contextprofile.Work)) {
 	c := &crashes{point: jobrunner.FailpointAfterAnswer, nth: 1, died: make(chan struct{})}
-	r.options.Failpoints = c.failpoint
+	r.options.Hooks.Failpoints = c.failpoint
 	r.start()
 	r.chat(ref, "I live in Lisbon. We walked a lot.")
 	pass(time.Second)

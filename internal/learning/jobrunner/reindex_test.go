@@ -20,7 +20,7 @@ func TestAMessageThatCouldNotBeIndexed(t *testing.T) {
 		job := r.parkIndex(ref)
 		var result func() error
 		var tried []int64
-		r.options.Reindex = func(_ context.Context, user memory.UserRef, m memory.PlacedMessage) error {
+		r.options.Hooks.Reindex = func(_ context.Context, user memory.UserRef, m memory.PlacedMessage) error {
 			tried = append(tried, m.Seq)
 			if user != ada || m.Session != job.Session || m.Message.PlainText() != "a poisoned apple" {
 				t.Errorf("tried %v of %v", m, user)
@@ -52,7 +52,7 @@ func TestAMessageThatCouldNotBeIndexed(t *testing.T) {
 		ref := ada.Session("s")
 		r.say(ref, memory.RoleUser, "a poisoned apple")
 		job := r.parkIndex(ref)
-		r.options.Reindex = func(context.Context, memory.UserRef, memory.PlacedMessage) error {
+		r.options.Hooks.Reindex = func(context.Context, memory.UserRef, memory.PlacedMessage) error {
 			return fmt.Errorf("embed: %w", &llm.Error{Class: llm.ClassTransient, Err: errors.New("refused")})
 		}
 		r.start()

@@ -77,9 +77,10 @@ func newRig(t *testing.T) *rig {
 		Extract: extract.Triggers{AtReply: true, Messages: 6, Idle: 30 * time.Second, MaxMessages: 40, MaxTokens: 4000},
 	}
 	r.options = jobrunner.RunnerOptions{
-		Store: s, Facts: factsOf{s}, Summarizer: r.summaries, Extractor: r.learner, Fallback: fallback{}, Meter: r.meter,
+		Store: s, Facts: factsOf{s}, Meter: r.meter,
+		Models: jobrunner.Models{Summarizer: r.summaries, Extractor: r.learner, Fallback: fallback{}},
 		WorkOf: func(string) contextprofile.Work { return r.policy }, Log: slog.New(slog.DiscardHandler),
-		Rand: func() float64 { return 0.5 },
+		Pace: jobrunner.Pace{Rand: func() float64 { return 0.5 }},
 	}
 	return r
 }

@@ -3,6 +3,7 @@
 package jobrunner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -37,31 +38,44 @@ type Runner struct {
 
 // RunnerOptions are what a Runner needs.
 type RunnerOptions struct {
-	Store      Store
-	Facts      Facts
+	Store   Store
+	Facts   Facts
+	Models  Models
+	WorkOf  WorkOf
+	Tenants Tenants // nil where all tenants ask the same models and none rests
+	Meter   Meter
+	Log     *slog.Logger
+	// Owner names this process in leases. Processes that share a store must have names of their own. Where only one
+	// process can open the store, the same name at every start lets it go on at once with what it left behind.
+	Owner string
+	Hooks Hooks
+	Pace  Pace
+}
+
+// Models write what a Runner stores.
+type Models struct {
 	Summarizer Summarizer
 	Extractor  Extractor
 	// Fallback writes a summary when Summarizer refuses or fails for good, so that no message stays without one. It must
 	// need no model.
 	Fallback Summarizer
-	WorkOf   WorkOf
-	Tenants  Tenants // nil where all tenants ask the same models and none rests
-	Meter    Meter
-	Log      *slog.Logger
-	// Owner names this process in leases. Processes that share a store must have names of their own. Where only one
-	// process can open the store, the same name at every start lets it go on at once with what it left behind.
-	Owner string
-	// Applied is called after facts of a user changed; nil for nobody. It must not block.
+}
+
+// Hooks connect a Runner with the rest of the program. Each may be nil but Reindex.
+type Hooks struct {
+	// Applied is called after facts of a user changed. It must not block.
 	Applied func(memory.UserRef)
 	// Reindex analyses a message of a JobIndex again, and has it indexed where that succeeds.
 	Reindex func(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) error
-	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
-	Failpoints func(point string)
-
 	// Busy reports whether somebody waits for an answer. While it does, a worker rests as long as it worked, so that models
 	// that run in this process leave the machine to callers. nil where models run elsewhere.
 	Busy func() bool
+	// Failpoints is called at the named points of a piece of work, so that a test can end the process there; nil in the product.
+	Failpoints func(point string)
+}
 
+// Pace says when a Runner works and how much at once. The zero Pace has the defaults.
+type Pace struct {
 	Now     func() time.Time // time.Now when nil
 	Rand    func() float64   // in [0, 1): the jitter of retries; math/rand's when nil
 	Workers int              // pieces of work at once; 4 when 0
@@ -74,7 +88,22 @@ type RunnerOptions struct {
 	Lease time.Duration
 }
 
-// The points at which Failpoints is called. Before a point nothing of what it names is stored, after it everything is.
+// withDefaults returns the pace with the default of each field that is not set.
+func (p Pace) withDefaults() Pace {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Rand == nil {
+		p.Rand = rand.Float64
+	}
+	p.Workers = cmp.Or(p.Workers, 4)
+	p.Debounce = cmp.Or(p.Debounce, 100*time.Millisecond)
+	p.Sweep = cmp.Or(p.Sweep, 30*time.Second)
+	p.Lease = cmp.Or(p.Lease, 2*time.Minute)
+	return p
+}
+
+// The points at which Hooks.Failpoints is called. Before a point nothing of what it names is stored, after it everything is.
 const (
 	FailpointBeforeOpen   = "before open" // the job that fixes a range
 	FailpointAfterOpen    = "after open"
@@ -90,31 +119,14 @@ const (
 
 // NewRunner makes a Runner.
 func NewRunner(o RunnerOptions) *Runner {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Float64
-	}
-	if o.Workers == 0 {
-		o.Workers = 4
-	}
-	if o.Debounce == 0 {
-		o.Debounce = 100 * time.Millisecond
-	}
-	if o.Sweep == 0 {
-		o.Sweep = 30 * time.Second
-	}
-	if o.Lease == 0 {
-		o.Lease = 2 * time.Minute
-	}
+	o.Pace = o.Pace.withDefaults()
 	// One user never takes the last worker: its sessions may all hang in a slow model.
-	perUser := max(1, o.Workers-1)
+	perUser := max(1, o.Pace.Workers-1)
 	j := &journal{o: o, log: o.Log}
 	j.models = newModels(j.now)
-	r := &Runner{o: o, journal: j, queue: newQueue(o.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()}}
+	r := &Runner{o: o, journal: j, queue: newQueue(o.Pace.Debounce, perUser), progress: progress{seed: maphash.MakeSeed()}}
 	r.loop = workloop.NewLoop(workloop.LoopOptions{
-		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Sweep,
+		Work: r.dispatch, Look: r.sweepStore, LookEvery: o.Pace.Sweep,
 		Failed: func(ctx context.Context, f workloop.Failure) { r.journal.logError(ctx, "look for work", f.Err) },
 	})
 	return r
@@ -260,7 +272,7 @@ func (r *Runner) dispatch(ctx context.Context) (rest time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.queue.wake(r.journal.now())
-	for ctx.Err() == nil && r.queue.runs < r.o.Workers {
+	for ctx.Err() == nil && r.queue.runs < r.o.Pace.Workers {
 		t, asked, ok := r.queue.next()
 		if !ok {
 			break
@@ -312,7 +324,7 @@ func (r *Runner) runSession(ctx context.Context, ref memory.SessionRef, asked re
 func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	ctx = llm.ForTenant(ctx, t.Tenant)
 	r.meet(ctx, t.Tenant)
-	rests := workloop.NewRests(r.o.Busy)
+	rests := workloop.NewRests(r.o.Hooks.Busy)
 	rests.Begin()
 	var out outcome
 	err := safegroup.Contain(func() (err error) {
@@ -327,7 +339,7 @@ func (r *Runner) serve(ctx context.Context, t target, asked request) {
 	case memory.IsGone(err):
 		r.queue.finishUntil(t, time.Time{}, request{})
 	case err != nil:
-		r.queue.finishUntil(t, r.journal.now().Add(r.o.Sweep), asked)
+		r.queue.finishUntil(t, r.journal.now().Add(r.o.Pace.Sweep), asked)
 	case out.again:
 		r.queue.requeue(t, asked.plus(request{merge: out.stored}))
 	case out.waits:

@@ -169,7 +169,7 @@ func (r *sessionRun) reindex(ctx context.Context, job memory.Job) error {
 		return err
 	}
 	at := memory.Place{Session: r.work.Session.Key, Seq: job.From}
-	err = r.journal.o.Reindex(ctx, job.User, memory.PlacedMessage{Place: at, Message: messages[0]})
+	err = r.journal.o.Hooks.Reindex(ctx, job.User, memory.PlacedMessage{Place: at, Message: messages[0]})
 	if safegroup.IsPanic(err) {
 		r.journal.logError(ctx, "analyse a message that cannot be indexed", err)
 		return r.journal.park(context.WithoutCancel(ctx), job, failure{reason: store.ReasonAnalysis})

@@ -86,7 +86,7 @@ func (w summaryWriter) write(ctx context.Context, p piece) (memory.Job, error) {
 	if len(p.task.Lines) == 0 && len(p.task.Parts) == 0 {
 		return w.writeEmpty(ctx, p)
 	}
-	answer, err := w.journal.o.Summarizer.Summarize(ctx, p.task)
+	answer, err := w.journal.o.Models.Summarizer.Summarize(ctx, p.task)
 	w.journal.models.noteCall(p.job.User.Tenant, p.job.Kind, err)
 	checked, f, failed := w.check(p.task, answer, err)
 	if !failed {
@@ -119,7 +119,7 @@ func summaryAnswer(a llm.Answer) summary.Answer {
 // fallBack writes the summary without the model that failed for good, so that no message stays uncovered. The node says
 // what wrote it.
 func (w summaryWriter) fallBack(ctx context.Context, p piece, f failure) (memory.Job, error) {
-	answer, err := w.journal.o.Fallback.Summarize(ctx, p.task)
+	answer, err := w.journal.o.Models.Fallback.Summarize(ctx, p.task)
 	if err != nil {
 		return p.job, w.journal.park(context.WithoutCancel(ctx), p.job, f)
 	}

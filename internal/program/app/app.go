@@ -32,20 +32,25 @@ type Options struct {
 	Version string
 	// Processors is how many there are to share; runtime.GOMAXPROCS(0) when 0, which may be more.
 	Processors int
-	// Wrap, WrapVectors and WrapTexts, when set, stand between the program and its stores, WrapAnalyzer before what takes messages apart,
-	// for the indexer and for calls that read what is not indexed yet, WrapEmbedder before the client of an embedding endpoint, and
-	// Failpoints is called at the named points of background work: for programs that measure, or see what a fault does. All are nil in the
-	// product, and Sweep is 0.
-	Wrap         func(store.PrimaryStore) store.PrimaryStore
-	WrapVectors  func(store.VectorView) store.VectorView
-	WrapTexts    func(store.TextView) store.TextView
-	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
-	WrapEmbedder func(embed.Embedder) embed.Embedder
-	Failpoints   func(point string)
-	// Sweep is how often background work looks at all that waits; the work's own default when 0.
+	Hooks      Hooks
+	// Sweep is how often background work looks at all that waits; the work's own default when 0, as in the product.
 	Sweep time.Duration
 	// LateWrites is how long a write that was under way when an erasure began may take to arrive; a minute when 0.
 	LateWrites time.Duration
+}
+
+// Hooks are for programs that measure, or see what a fault does. All are nil in the product.
+type Hooks struct {
+	// Wrap, WrapVectors and WrapTexts stand between the program and its stores.
+	Wrap        func(store.PrimaryStore) store.PrimaryStore
+	WrapVectors func(store.VectorView) store.VectorView
+	WrapTexts   func(store.TextView) store.TextView
+	// WrapAnalyzer stands before the analysis of messages, for the indexer and for calls that read what is not indexed yet.
+	WrapAnalyzer func(indexing.Analyzer) indexing.Analyzer
+	// WrapEmbedder stands before the client of an embedding endpoint.
+	WrapEmbedder func(embed.Embedder) embed.Embedder
+	// Failpoints is called at the named points of background work.
+	Failpoints func(point string)
 }
 
 // App is the whole program: its stores, the background work and a server.
@@ -125,7 +130,7 @@ func (b base) assemble(ctx context.Context, traces *telemetry.Traces, opened *cl
 	}
 	limits := b.newLimits(credentials.verifiers)
 	opened.add(func() error { limits.budget.Close(); return nil })
-	models := newModels(b.cfg, b.recorder, limits, b.options.WrapEmbedder)
+	models := newModels(b.cfg, b.recorder, limits, b.options.Hooks.WrapEmbedder)
 	opened.add(func() error { models.close(); return nil })
 
 	index, err := b.newIndex(ctx, models, busy)

@@ -39,11 +39,11 @@ func (b base) newIndex(ctx context.Context, models *models, busy func() bool) (i
 		return index{}, err
 	}
 	analyzer := indexing.Analyzer(embeddings)
-	if b.options.WrapAnalyzer != nil {
-		analyzer = b.options.WrapAnalyzer(analyzer)
+	if b.options.Hooks.WrapAnalyzer != nil {
+		analyzer = b.options.Hooks.WrapAnalyzer(analyzer)
 	}
 	return index{embeddings, analyzer, indexing.NewIndexer(indexing.IndexerOptions{
-		Store: b.store, Turns: analyzer, Owner: b.stores.owner, Log: b.log, Failpoints: b.options.Failpoints, Now: b.store.Now, Busy: busy,
+		Store: b.store, Turns: analyzer, Owner: b.stores.owner, Log: b.log, Failpoints: b.options.Hooks.Failpoints, Now: b.store.Now, Busy: busy,
 	})}, nil
 }
 
@@ -106,19 +106,16 @@ func (b base) newRunner(p runnerParts) (*jobrunner.Runner, error) {
 		return nil, err
 	}
 	o := jobrunner.RunnerOptions{
-		Store: b.store, Facts: p.facts, Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{},
-		WorkOf: p.profiles.WorkOf, Tenants: p.models.own, Meter: b.recorder, Log: b.log, Workers: b.cfg.Workers,
-		Failpoints: b.options.Failpoints, Sweep: b.options.Sweep,
-		Owner:   b.stores.owner,
-		Applied: p.applied,
-		Reindex: p.index.indexer.Retry,
-		Now:     b.store.Now,
+		Store: b.store, Facts: p.facts, WorkOf: p.profiles.WorkOf, Tenants: p.models.own, Meter: b.recorder, Log: b.log, Owner: b.stores.owner,
+		Models: jobrunner.Models{Summarizer: summarizer, Extractor: extractor, Fallback: builtin.Summarizer{}},
+		Hooks:  jobrunner.Hooks{Applied: p.applied, Reindex: p.index.indexer.Retry, Failpoints: b.options.Hooks.Failpoints},
+		Pace:   jobrunner.Pace{Now: b.store.Now, Workers: b.cfg.Workers, Sweep: b.options.Sweep},
 	}
 	if b.cfg.SummaryModel == "" && b.cfg.ExtractionModel == "" {
 		// What is built in works on this machine: with four workers Record took twice as long.
-		o.Busy = p.busy
+		o.Hooks.Busy = p.busy
 		if len(b.cfg.TenantHosts.List()) == 0 && b.cfg.ChatBaseURL == "" { // no tenant has others
-			o.Workers = 1
+			o.Pace.Workers = 1
 		}
 	}
 	return jobrunner.NewRunner(o), nil
@@ -130,14 +127,16 @@ const lateWrites = time.Minute
 func (b base) newSweeper(p useCaseParts, searchIndex *recall.SearchIndex) *erasure.Sweeper {
 	o := erasure.Options{
 		Store: b.store, Facts: p.facts, Views: b.erasedViews(), Purged: memory.PurgedByCompaction,
-		Late: cmp.Or(b.options.LateWrites, lateWrites),
-		Note: b.stores.note, Settle: p.index.indexer.Settle, Applied: p.applied, Swept: searchIndex.Drop, LookAgain: p.runner.LookAgain,
-		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
+		Hooks: erasure.Hooks{
+			Settle: p.index.indexer.Settle, Applied: p.applied, Swept: searchIndex.Drop, LookAgain: p.runner.LookAgain, Note: b.stores.note,
+		},
+		Timing: erasure.Timing{Late: cmp.Or(b.options.LateWrites, lateWrites)},
+		Owner:  b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
 	}
 	if b.stores.file != nil {
 		o.Purged = memory.PurgedWithSweep
 		if len(o.Views) == 0 {
-			o.Late = 0
+			o.Timing.Late = 0
 		}
 	}
 	return erasure.NewSweeper(o)

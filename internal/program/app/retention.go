@@ -14,12 +14,16 @@ import (
 
 func (b base) newKeeper(p useCaseParts, sweeper *erasure.Sweeper, editor *facts.FactEditor) *retention.Keeper {
 	return retention.NewKeeper(retention.Options{
-		Store: b.store, Profiles: p.profiles, Profile: p.limits.profile, Begin: sweeper.Begin,
-		DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
-			return editor.DeleteFact(ctx, facts.FactRef{User: user, ID: id})
+		Store: b.store, Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
+		Limits: retention.Limits{
+			Profiles: p.profiles, Profile: p.limits.profile, Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,
 		},
-		Owner: b.stores.owner, Log: b.log, Meter: b.recorder, Now: b.store.Now,
-		Report: b.cfg.Retention == config.RetentionReport, Audit: b.cfg.AuditRetention,
+		Actions: retention.Actions{
+			Begin: sweeper.Begin,
+			DeleteFact: func(ctx context.Context, user memory.UserRef, id string) error {
+				return editor.DeleteFact(ctx, facts.FactRef{User: user, ID: id})
+			},
+		},
 	})
 }
 

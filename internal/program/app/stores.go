@@ -54,14 +54,14 @@ func openStores(ctx context.Context, cfg config.Config, o Options) (*stores, err
 
 // wrap puts between what a program that measures asks for.
 func (s *stores) wrap(o Options) {
-	if o.Wrap != nil {
-		s.primary = o.Wrap(s.primary)
+	if o.Hooks.Wrap != nil {
+		s.primary = o.Hooks.Wrap(s.primary)
 	}
-	if o.WrapVectors != nil && s.vectors != nil {
-		s.vectors = o.WrapVectors(s.vectors)
+	if o.Hooks.WrapVectors != nil && s.vectors != nil {
+		s.vectors = o.Hooks.WrapVectors(s.vectors)
 	}
-	if o.WrapTexts != nil && s.texts != nil {
-		s.texts = o.WrapTexts(s.texts)
+	if o.Hooks.WrapTexts != nil && s.texts != nil {
+		s.texts = o.Hooks.WrapTexts(s.texts)
 	}
 }
 

@@ -183,10 +183,10 @@ func (b base) newSearcher(p useCaseParts, index *recall.SearchIndex, queries *re
 		return nil, err
 	}
 	return recall.New(recall.Options{
-		Store: b.store, Messages: messagereader.New(b.store, p.gate), Index: index, Facts: p.facts, Queries: queries,
+		Store: b.store, Messages: messagereader.New(b.store, p.gate), Caches: recall.Caches{Index: index, Facts: p.facts}, Queries: queries,
 		Profiles: p.profiles, Meter: b.recorder, Now: b.store.Now, Related: words.Of,
-		Vectors: b.stores.vectors, Texts: b.stores.texts, ViewDeadline: b.cfg.ViewDeadline,
-		Reranker: reranker, RerankCandidates: b.cfg.RerankCandidates, RerankDeadline: b.cfg.RerankDeadline,
+		Views:  recall.Views{Vectors: b.stores.vectors, Texts: b.stores.texts, Deadline: b.cfg.ViewDeadline},
+		Rerank: recall.Rerank{Reranker: reranker, Candidates: b.cfg.RerankCandidates, Deadline: b.cfg.RerankDeadline},
 	}), nil
 }
 

@@ -84,8 +84,8 @@ func StartWith(t testing.TB, data string, o app.Options, change func(*config.Con
 	change(&cfg)
 	h := &Server{Ctx: t.Context(), Log: &Lines{}, Data: data}
 	o.Log, o.Version = slog.New(slog.NewTextHandler(h.Log, &slog.HandlerOptions{Level: slog.LevelDebug})), "test"
-	wrap := o.Wrap
-	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+	wrap := o.Hooks.Wrap
+	o.Hooks.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
 		if wrap != nil {
 			s = wrap(s)
 		}

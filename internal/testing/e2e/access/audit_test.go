@@ -61,7 +61,7 @@ func openAudited(t *testing.T, wrap func(store.PrimaryStore) store.PrimaryStore,
 	t.Helper()
 	dir := t.TempDir()
 	lines := filepath.Join(dir, "audit.jsonl")
-	h := e2e.StartWith(t, filepath.Join(dir, "strata.db"), app.Options{Wrap: wrap}, func(c *config.Config) {
+	h := e2e.StartWith(t, filepath.Join(dir, "strata.db"), app.Options{Hooks: app.Hooks{Wrap: wrap}}, func(c *config.Config) {
 		c.Auth, c.BootstrapKey, c.AuditLog, c.MetricsListen = config.AuthRequired, true, lines, "127.0.0.1:0"
 		change(c)
 	})

@@ -38,10 +38,10 @@ func (s *busyTruth) Session(ctx context.Context, ref memory.SessionRef) (memory.
 
 func TestNoisyTenant(t *testing.T) {
 	truth := &busyTruth{goOn: make(chan struct{})}
-	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore {
+	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Hooks: app.Hooks{Wrap: func(s store.PrimaryStore) store.PrimaryStore {
 		truth.PrimaryStore = s
 		return truth
-	}}, func(c *config.Config) { c.Auth, c.BootstrapKey = config.AuthRequired, true })
+	}}}, func(c *config.Config) { c.Auth, c.BootstrapKey = config.AuthRequired, true })
 	d := &desk{e2e.GRPCDoor{Conn: h.Conn}, t, h.App.FirstKey()}
 	_, noisy := d.key(&memoryv1.CreateKeyRequest{Tenant: "noisy", Role: keyRole("agent")})
 	_, quiet := d.key(&memoryv1.CreateKeyRequest{Tenant: "quiet", Role: keyRole("agent")})

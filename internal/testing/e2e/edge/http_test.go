@@ -527,7 +527,7 @@ func TestACallMayTakeLongerThanItsBodyIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const patience = 100 * time.Millisecond
 	wrap := func(s store.PrimaryStore) store.PrimaryStore { return slowUsers{s, 4 * patience} }
-	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: wrap}, func(c *config.Config) { c.ReplyTimeout = patience })
+	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Hooks: app.Hooks{Wrap: wrap}}, func(c *config.Config) { c.ReplyTimeout = patience })
 	h.RecordTurn(t, "s", e2e.User("m", "plums"))
 	connected := map[string]string{"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
 	for _, call := range []struct {

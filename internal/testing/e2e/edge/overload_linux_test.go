@@ -48,10 +48,10 @@ func TestACallThatIsHeavyComputesAfterSmallOnes(t *testing.T) {
 		t.Skip("the test itself runs at a priority that leaves no lower one")
 	}
 	n := &niceTruth{}
-	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
+	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Hooks: app.Hooks{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
 		n.PrimaryStore = truth
 		return n
-	}}, func(*config.Config) {})
+	}}}, func(*config.Config) {})
 	for _, call := range []struct {
 		promise string
 		pending int // bytes

@@ -60,10 +60,10 @@ type overload struct {
 func newOverload(t *testing.T, change func(*config.Config)) *overload {
 	t.Helper()
 	o := &overload{truth: &slowTruth{reading: make(chan struct{}, 64), goOn: make(chan error)}}
-	o.Server = e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
+	o.Server = e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), app.Options{Hooks: app.Hooks{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
 		o.truth.PrimaryStore = truth
 		return o.truth
-	}}, func(c *config.Config) {
+	}}}, func(c *config.Config) {
 		c.HeavyCalls, c.MetricsListen = 1, "127.0.0.1:0"
 		change(c)
 	})

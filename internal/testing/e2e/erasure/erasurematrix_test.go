@@ -309,14 +309,14 @@ func newMatrix(t *testing.T, set e2e.StoreSet, by door, cells []deletionCell) *m
 // serve starts one more server.
 func (m *matrix) serve(t *testing.T) {
 	t.Helper()
-	o := app.Options{Sweep: 2 * time.Second, LateWrites: m.late(), Failpoints: func(point string) {
+	o := app.Options{Sweep: 2 * time.Second, LateWrites: m.late(), Hooks: app.Hooks{Failpoints: func(point string) {
 		if point == jobrunner.FailpointAfterAnswer && m.door != doorLate {
 			m.gate.pass()
 		}
-	}}
-	o.WrapVectors = func(v store.VectorView) store.VectorView { return forgetfulViewOf("views of vectors", v) }
-	o.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
-	o.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
+	}}}
+	o.Hooks.WrapVectors = func(v store.VectorView) store.VectorView { return forgetfulViewOf("views of vectors", v) }
+	o.Hooks.WrapTexts = func(v store.TextView) store.TextView { return forgetfulViewOf("views of texts", v) }
+	o.Hooks.Wrap = func(s store.PrimaryStore) store.PrimaryStore {
 		s = newForgetful(s)
 		m.primary = s
 		if m.door == doorLate {

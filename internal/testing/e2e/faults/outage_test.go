@@ -99,13 +99,15 @@ func newOutage(t *testing.T, fault backendtest.Fault, down ...backendName) *outa
 // between puts views that can err and lie between the server and the real ones.
 func (o *outage) between() app.Options {
 	return app.Options{
-		WrapVectors: func(v store.VectorView) store.VectorView {
-			o.vectors = &moodyVectors{VectorView: v, mood: &mood{}}
-			return o.vectors
-		},
-		WrapTexts: func(v store.TextView) store.TextView {
-			o.texts = &moodyTexts{TextView: v, mood: &mood{}}
-			return o.texts
+		Hooks: app.Hooks{
+			WrapVectors: func(v store.VectorView) store.VectorView {
+				o.vectors = &moodyVectors{VectorView: v, mood: &mood{}}
+				return o.vectors
+			},
+			WrapTexts: func(v store.TextView) store.TextView {
+				o.texts = &moodyTexts{TextView: v, mood: &mood{}}
+				return o.texts
+			},
 		},
 	}
 }

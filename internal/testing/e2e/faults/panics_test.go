@@ -128,10 +128,10 @@ func (p *panickyTruth) WorkStats(ctx context.Context) (store.WorkStats, error) {
 // onPanicky serves from a store that panics.
 func onPanicky(t *testing.T, data string, p *panickyTruth) *e2e.Server {
 	t.Helper()
-	return e2e.StartWith(t, data, app.Options{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
+	return e2e.StartWith(t, data, app.Options{Hooks: app.Hooks{Wrap: func(truth store.PrimaryStore) store.PrimaryStore {
 		p.PrimaryStore = truth
 		return p
-	}}, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
+	}}}, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
 }
 
 // quiet fails when the value of a panic stands in the log.
@@ -251,9 +251,9 @@ func TestAMessageThatCannotBeIndexed(t *testing.T) {
 		t.Helper()
 		broken = &atomic.Bool{}
 		broken.Store(true)
-		h = e2e.StartWith(t, data, app.Options{WrapAnalyzer: func(a indexing.Analyzer) indexing.Analyzer {
+		h = e2e.StartWith(t, data, app.Options{Hooks: app.Hooks{WrapAnalyzer: func(a indexing.Analyzer) indexing.Analyzer {
 			return panickyAnalyzer{a, broken}
-		}}, func(*config.Config) {})
+		}}}, func(*config.Config) {})
 		h.RecordTurn(t, "s", e2e.User("m1", "the night train to Vienna"), e2e.User("m2", words))
 		if found(t, h, "Naxos") || !found(t, h, "Vienna") {
 			t.Error("before they are indexed, the other message alone must be found")
@@ -360,8 +360,8 @@ func TestAMessageForWhichTheClientOfAnEndpointPanics(t *testing.T) {
 				})
 			}
 			o := app.Options{
-				WrapEmbedder: func(e embed.Embedder) embed.Embedder { return panickyClient{e, broken} },
-				LateWrites:   100 * time.Millisecond,
+				Hooks:      app.Hooks{WrapEmbedder: func(e embed.Embedder) embed.Embedder { return panickyClient{e, broken} }},
+				LateWrites: 100 * time.Millisecond,
 			}
 			h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), o, func(c *config.Config) {
 				c.EmbeddingBaseURL, c.EmbeddingModel, c.MetricsListen = endpoint.URL(), "scripted", "127.0.0.1:0"

@@ -47,10 +47,10 @@ func unanswered() error {
 
 func TestCallsAreRefusedWhileTheStoreDoesNotAnswer(t *testing.T) {
 	truth := &hangingTruth{reading: make(chan struct{}, 64), goOn: make(chan error)}
-	wrap := app.Options{Wrap: func(real store.PrimaryStore) store.PrimaryStore {
+	wrap := app.Options{Hooks: app.Hooks{Wrap: func(real store.PrimaryStore) store.PrimaryStore {
 		truth.PrimaryStore = real
 		return truth
-	}}
+	}}}
 	h := e2e.StartWith(t, filepath.Join(t.TempDir(), "strata.db"), wrap, func(c *config.Config) { c.MetricsListen = "127.0.0.1:0" })
 	h.RecordTurn(t, "s", e2e.User("m1", "I like figs"))
 	list := func() error {

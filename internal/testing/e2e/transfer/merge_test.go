@@ -234,13 +234,13 @@ func TestImportIntoAUserWhoIsThere(t *testing.T) {
 	t.Run("a server that goes on ends an import that had come whole", func(t *testing.T) {
 		_, file := filled(t)
 		data := t.TempDir() + "/strata.db"
-		h := e2e.StartWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return &endsAfter{PrimaryStore: s, left: 1} }}, func(*config.Config) {})
+		h := e2e.StartWith(t, data, app.Options{Hooks: app.Hooks{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return &endsAfter{PrimaryStore: s, left: 1} }}}, func(*config.Config) {})
 		h.RecordTurn(t, "mine", e2e.User("m", more))
 		if _, err := h.Merged(h.Ctx, "", file, 1000, e2e.Skip); err == nil {
 			t.Error("an import that could not end was acknowledged")
 		}
 		h.Stop()
-		h = e2e.StartWith(t, data, app.Options{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return staleAtOnce{s} }}, func(*config.Config) {})
+		h = e2e.StartWith(t, data, app.Options{Hooks: app.Hooks{Wrap: func(s store.PrimaryStore) store.PrimaryStore { return staleAtOnce{s} }}}, func(*config.Config) {})
 		e2e.Eventually(t, "all sessions and facts", func() bool {
 			return len(sessionIDs(t, h, "ada")) == 4 && slices.Contains(factTexts(t, h, "ada"), "Has two cats.")
 		})
