@@ -3,7 +3,7 @@
 // A BuildContext meets its packages in this order:
 //
 //	contextprofile  named profiles, and what a call changes of one; settingschema says how a setting is described
-//	userfences      the ids of a user's fences, by which the service knows its own words again
+//	                contextprofile/sessionguards reads a user's fences and where a session is masked
 //	builder         gathers what is stored and found, and drives the packages below
 //	compaction      pure: context policies; compactmodel asks the models that they name
 //	template        pure: values in instructions

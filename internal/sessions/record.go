@@ -9,8 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/contexts/contentchecks"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
-	"github.com/stratamem/strata/internal/contexts/userfences"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/language/secretscan"
 	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/work"
@@ -22,8 +21,8 @@ import (
 type Recorder struct {
 	store    RecorderStore
 	profiles contextprofile.Set
-	secrets  sessionmasks.Masks
-	fences   userfences.Fences
+	secrets  sessionguards.Masks
+	fences   sessionguards.Fences
 	runner   work.Runner
 	meter    contentchecks.Meter
 	tenancy  quota.Tenancy
@@ -45,7 +44,7 @@ type RecorderStore interface {
 type RecorderOptions struct {
 	Store    RecorderStore
 	Profiles contextprofile.Set
-	Fences   userfences.Fences
+	Fences   sessionguards.Fences
 	Runner   work.Runner
 	Meter    contentchecks.Meter
 	Tenancy  quota.Tenancy
@@ -56,7 +55,7 @@ type RecorderOptions struct {
 // NewRecorder makes a Recorder.
 func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{
-		store: o.Store, profiles: o.Profiles, secrets: sessionmasks.New(o.Store, o.Profiles), fences: o.Fences,
+		store: o.Store, profiles: o.Profiles, secrets: sessionguards.NewMasks(o.Store, o.Profiles), fences: o.Fences,
 		runner: o.Runner, meter: o.Meter, tenancy: o.Tenancy, now: o.Now, newID: o.NewID,
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/access/quota"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/userfences"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -75,7 +75,7 @@ func recorder(b *testing.B) *sessions.Recorder {
 	b.Cleanup(func() { _ = s.Close() })
 	id := 0
 	return sessions.NewRecorder(sessions.RecorderOptions{
-		Store: s, Fences: userfences.New(s, nil), Runner: alone{}, Meter: alone{}, Tenancy: quota.Unlimited{}, Now: time.Now,
+		Store: s, Fences: sessionguards.NewFences(s, nil), Runner: alone{}, Meter: alone{}, Tenancy: quota.Unlimited{}, Now: time.Now,
 		NewID: func() string { id++; return fmt.Sprint("id-", id) },
 		Profiles: contextprofile.Set{
 			Default: "default", Profiles: map[string]contextprofile.Profile{"default": {Counter: "o200k_base", StepLimit: 25}},

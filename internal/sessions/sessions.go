@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -19,7 +19,7 @@ type Sessions struct {
 	store    SessionStore
 	reads    messagereader.Reader
 	profiles contextprofile.Set
-	secrets  sessionmasks.Masks
+	secrets  sessionguards.Masks
 	runner   work.Runner
 	now      store.Now
 }
@@ -58,7 +58,7 @@ type Options struct {
 func NewSessions(o Options) *Sessions {
 	return &Sessions{
 		store: o.Store, reads: messagereader.New(o.Store, o.Gate), profiles: o.Profiles,
-		secrets: sessionmasks.New(o.Store, o.Profiles), runner: o.Runner, now: o.Now,
+		secrets: sessionguards.NewMasks(o.Store, o.Profiles), runner: o.Runner, now: o.Now,
 	}
 }
 

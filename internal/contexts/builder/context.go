@@ -18,7 +18,7 @@ import (
 	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/contexts/compactmodel"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/userfences"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/language/prompttags"
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/language/tokens"
@@ -43,7 +43,7 @@ type ContextBuilder struct {
 	work      *work.Work
 	profiles  contextprofile.Set
 	models    compactmodel.Models
-	fences    userfences.Fences
+	fences    sessionguards.Fences
 	usage     *Usage
 	meter     Meter
 	gate      Gate
@@ -85,7 +85,7 @@ type ContextBuilderOptions struct {
 	Sources  ContextSources
 	Profiles contextprofile.Set
 	Models   compactmodel.Models
-	Fences   userfences.Fences
+	Fences   sessionguards.Fences
 	Usage    *Usage
 	Meter    Meter
 	Gate     Gate

@@ -17,7 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/contexts/compactmodel"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/userfences"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/learning/facts"
@@ -215,7 +215,7 @@ func (r *rig) service(w wiring) services {
 		Views:  recall.Views{Vectors: w.vectors, Texts: w.texts, Deadline: w.deadline},
 		Rerank: recall.Rerank{Reranker: w.reranker, Candidates: w.reranked, Deadline: w.waits},
 	})
-	fences := userfences.New(w.truth, nil)
+	fences := sessionguards.NewFences(w.truth, nil)
 	work := work.NewWork(work.Options{Store: w.truth, Runner: idle{}, Now: now})
 	summaries := summaries.NewSummaryReader(summaries.SummaryReaderOptions{Store: w.truth, Work: work, Runner: idle{}, Budgets: quota.Unlimited{}})
 	return services{

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
-	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionmasks"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/summary"
 	"github.com/stratamem/strata/internal/learning/summary/standing"
@@ -24,7 +24,7 @@ type SummaryEditor struct {
 	store     SummaryEditorStore
 	summaries *SummaryReader
 	profiles  contextprofile.Set
-	secrets   sessionmasks.Masks
+	secrets   sessionguards.Masks
 	runner    work.Runner
 	now       store.Now
 }
@@ -53,7 +53,7 @@ type SummaryEditorOptions struct {
 // NewSummaryEditor makes a SummaryEditor.
 func NewSummaryEditor(o SummaryEditorOptions) *SummaryEditor {
 	return &SummaryEditor{
-		store: o.Store, summaries: o.Summaries, profiles: o.Profiles, secrets: sessionmasks.New(o.Store, o.Profiles), runner: o.Runner,
+		store: o.Store, summaries: o.Summaries, profiles: o.Profiles, secrets: sessionguards.NewMasks(o.Store, o.Profiles), runner: o.Runner,
 		now: o.Now,
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/contexts/compactmodel"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/contexts/history"
-	"github.com/stratamem/strata/internal/contexts/userfences"
 	"github.com/stratamem/strata/internal/edge/admission"
 	"github.com/stratamem/strata/internal/erasure"
 	"github.com/stratamem/strata/internal/erasure/eraser"
@@ -88,7 +88,7 @@ func (b base) newUseCases(p useCaseParts) (useCases, error) {
 	}
 	shared := sharedParts{
 		runner: background{p.runner, p.index.indexer, p.feeders}, tenancy: tenancy{p.limits, p.models.own},
-		fences: userfences.New(b.store, p.secret), queries: queries,
+		fences: sessionguards.NewFences(b.store, p.secret), queries: queries,
 		models: compactmodel.New(compactmodel.Options{ByName: named, Own: p.models.own.compactModel, Extractive: builtin.Summarizer{}}),
 	}
 	usage, sweeper := builder.NewUsage(b.store, b.log), b.newSweeper(p, index)
@@ -111,7 +111,7 @@ func (b base) newUseCases(p useCaseParts) (useCases, error) {
 type sharedParts struct {
 	runner  background
 	tenancy tenancy
-	fences  userfences.Fences
+	fences  sessionguards.Fences
 	models  compactmodel.Models
 	queries *recall.Queries
 }

@@ -1,5 +1,6 @@
-// Package userfences finds the ids of the fences of a user by the scope that the primary store has of the user.
-package userfences
+// Package sessionguards finds what guards the contents of a session: the ids of its user's fences, and where its secrets are masked. It
+// reads the primary store for that, which package contextprofile must not.
+package sessionguards
 
 import (
 	"context"
@@ -20,8 +21,8 @@ type Users interface {
 	User(ctx context.Context, ref memory.UserRef) (memory.User, error)
 }
 
-// New makes Fences. Ids are derived from the secret (see store.Secrets), which must be the same in every server on a primary store.
-func New(users Users, secret []byte) Fences { return Fences{users: users, secret: secret} }
+// NewFences makes Fences. Ids are derived from the secret (see store.Secrets), which must be the same in every server on a primary store.
+func NewFences(users Users, secret []byte) Fences { return Fences{users: users, secret: secret} }
 
 // Of returns the ids of a user's fences, the one for new contexts first. The scope is read where it is not known: "" for a user of
 // whom nothing was read.

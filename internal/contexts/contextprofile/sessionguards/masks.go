@@ -1,5 +1,4 @@
-// Package sessionmasks finds where the secrets of a session are masked by the profile that the primary store has of the session.
-package sessionmasks
+package sessionguards
 
 import (
 	"context"
@@ -20,8 +19,8 @@ type Sessions interface {
 	Session(ctx context.Context, ref memory.SessionRef) (memory.Session, error)
 }
 
-// New makes Masks.
-func New(s Sessions, p contextprofile.Set) Masks { return Masks{sessions: s, profiles: p} }
+// NewMasks makes Masks.
+func NewMasks(s Sessions, p contextprofile.Set) Masks { return Masks{sessions: s, profiles: p} }
 
 // Of returns where the secrets of a session are masked, or of a session that there is not yet and that will have the profile. The
 // session is only read where profiles differ.
