@@ -1,4 +1,5 @@
-// Package userlocks lets the changes that people make to one user's memory through one after the other.
+// Package userlocks is apart since facts and the eraser both need it: it lets the changes that people make to one user's memory through
+// one after the other.
 package userlocks
 
 import (

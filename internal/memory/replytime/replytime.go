@@ -1,4 +1,5 @@
-// Package replytime keeps enough of a call's time for its reply where the call waits for something.
+// Package replytime is apart since access, contexts, erasure and learning share it: it keeps enough of a call's time for the reply where
+// the call waits for something.
 package replytime
 
 import (

@@ -1,4 +1,5 @@
-// Package secret holds values that never print themselves: keys of endpoints, passwords, addresses with passwords.
+// Package secret is apart since the configuration, the commands and the clients of models share it: it holds values that never print
+// themselves, such as keys of endpoints, passwords and addresses with passwords.
 package secret
 
 import "log/slog"

@@ -1,4 +1,4 @@
-// Package canceltest lets tests see how far work goes on once nobody waits for it any more.
+// Package canceltest is apart since tests of four packages share it: it shows them how far work goes on once nobody waits for it any more.
 package canceltest
 
 import (

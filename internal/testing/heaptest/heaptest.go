@@ -1,4 +1,5 @@
-// Package heaptest lets tests see whether what a cache counts of its entries is what they take of the heap.
+// Package heaptest is apart since tests of extract, rank and sqlitestore share it: it compares the bytes that a cache counts for its
+// entries with the bytes that they take on the heap.
 package heaptest
 
 import (

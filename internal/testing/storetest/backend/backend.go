@@ -1,6 +1,7 @@
-// Package backend gives tests the addresses of the real servers. Their addresses come from the environment; make backends-up
-// starts servers and make test-integration sets them. A test of a server that is not there is skipped, with the
-// reason, unless STRATA_TEST_REQUIRE names the server: then it fails, so that CI cannot pass by skipping.
+// Package backend is apart from backendtest, which strata-bench links, since it needs package testing: it gives tests the addresses of the
+// real servers. The addresses come from the environment; make backends-up starts servers and make test-integration sets them. A test of a
+// server that is not there is skipped, with the reason, unless STRATA_TEST_REQUIRE names the server: then it fails, so that CI cannot pass
+// by skipping.
 package backend
 
 import (
