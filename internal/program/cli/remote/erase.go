@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -24,18 +23,7 @@ type erasureFlags struct {
 	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept, whatever --timeout and the server's request-timeout are; strata jobs show waits on."`
 }
 
-// confirmFlags are the flags of commands that ask before they erase.
-type confirmFlags struct {
-	DryRun bool `name:"dry-run" help:"Only show what would go."`
-	Yes    bool `short:"y" help:"Do not ask."`
-}
-
-func (f erasureFlags) wait() *durationpb.Duration {
-	if f.Wait == 0 {
-		return nil
-	}
-	return durationpb.New(f.Wait)
-}
+func (f erasureFlags) wait() *durationpb.Duration { return sentWait(f.Wait) }
 
 // erased is the reply of a call that erases.
 type erased interface {
@@ -101,27 +89,6 @@ func waited(r *terminal.Run, j *memoryv1.Job, until time.Time) (*memoryv1.Job, e
 	return j, nil
 }
 
-// beforeNext pauses before a command that waits asks the server again, and returns how long it may wait then; 0 or less when the time is up
-// or the command is stopped.
-func beforeNext(r *terminal.Run, since, until time.Time) time.Duration {
-	now := r.Env.Now()
-	timer := time.NewTimer(pauseBetween(now.Sub(since), until.Sub(now)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return until.Sub(r.Env.Now())
-	case <-r.Ctx.Done():
-		return 0
-	}
-}
-
-// pauseBetween is the pause between two questions of a command that has waited for some time, of which some is left. Each question has an
-// entry in the audit of the server: with pauses of a tenth of what was waited there are few of them, however long the work takes. Half of
-// what is left stays for the questions after it.
-func pauseBetween(waited, left time.Duration) time.Duration {
-	return max(0, min(waited/10, left/2))
-}
-
 // isUnderWay reports whether a job goes on by itself.
 func isUnderWay(j *memoryv1.Job) bool {
 	return j.GetState() == memoryv1.JobState_JOB_STATE_OPEN || j.GetState() == memoryv1.JobState_JOB_STATE_ANSWERED
@@ -141,35 +108,11 @@ func extentText(x *memoryv1.ErasureExtent) string {
 	return text
 }
 
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "e") {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func showExtent(r *terminal.Run, x *memoryv1.ErasureExtent) error {
 	return r.Show(x, terminal.Views{
 		Table: func(w io.Writer) { fmt.Fprintf(w, "would erase %s, and what was made of them\n", extentText(x)) },
 		Quiet: func(w io.Writer) { fmt.Fprintln(w, x.GetMessages()) },
 	})
-}
-
-// confirm says what would go, and has a person type its name.
-func confirm(r *terminal.Run, asked, name string) error {
-	fmt.Fprintln(r.Env.Stderr, asked)
-	fmt.Fprintf(r.Env.Stderr, "Type %s to go on: ", terminal.OneLine(name))
-	line, err := bufio.NewReader(r.Env.Stdin).ReadString('\n')
-	if err != nil && line == "" {
-		return terminal.Usagef("nothing was typed, and nothing erased: give --yes where nobody can be asked, --dry-run to look")
-	}
-	if strings.TrimSpace(line) != name {
-		return terminal.Usagef("that is not %s: nothing was erased", terminal.OneLine(name))
-	}
-	return nil
 }
 
 // showErasure prints the receipt.
@@ -189,19 +132,6 @@ func showErasure(r *terminal.Run, j *memoryv1.Job) error {
 func printReceipt(r *terminal.Run, w io.Writer, j *memoryv1.Job) {
 	r.Fields(w, erasureFields(j))
 	printStores(r, w, j.GetErasure().GetStores())
-}
-
-func printStores(r *terminal.Run, w io.Writer, stores []*memoryv1.StoreReceipt) {
-	var rows [][]string
-	for _, s := range stores {
-		rows = append(rows, []string{
-			s.GetStore(), fmt.Sprint(s.GetFound()), fmt.Sprint(s.GetDeleted()), fmt.Sprint(s.GetRemaining()),
-			strings.ToLower(strings.TrimPrefix(s.GetPurgedBy().String(), "PURGED_BY_")),
-		})
-	}
-	if len(rows) > 0 {
-		r.Table(w, terminal.Whole.Columns("store", "found", "deleted", "remaining", "purged by"), rows)
-	}
 }
 
 func erasureFields(j *memoryv1.Job) [][]string {
@@ -465,7 +395,7 @@ func (c *jobsShowCmd) Run(r *terminal.Run) error {
 	until := r.Env.Now().Add(c.Wait)
 	err := terminal.CallOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
 		return terminal.WithJob(ctx, client, c.User, c.Job, func(id string) (err error) {
-			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: erasureFlags{Wait: c.Wait}.wait()})
+			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: sentWait(c.Wait)})
 			return err
 		})
 	})

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -87,14 +85,6 @@ func (c *ImportCmd) Run(r *terminal.Run) error {
 	return job.finish(err)
 }
 
-// openInput opens a file that is read as a stream; - is stdin.
-func openInput(env terminal.Env, path string) (io.ReadCloser, error) {
-	if path == "-" {
-		return io.NopCloser(env.Stdin), nil
-	}
-	return os.Open(path)
-}
-
 // importJob is one import under way.
 type importJob struct {
 	*terminal.Run
@@ -133,14 +123,6 @@ func (j *importJob) line(no int, line []byte, size int) error {
 		j.faults = append(j.faults, fmt.Sprintf("line %d: %s", no, FaultText(bad.err)))
 	}
 	return nil
-}
-
-// FaultText is an error without the words that grpc puts before a server's message.
-func FaultText(err error) string {
-	if st, ok := status.FromError(err); ok {
-		return terminal.ServerText(st)
-	}
-	return err.Error()
 }
 
 // record stores a line. A line that is bad, or comes after a bad one of its session, gives a *lineError.

@@ -327,14 +327,3 @@ func (c *jobsWaitCmd) print(r *terminal.Run, w io.Writer, reply *memoryv1.WaitFo
 		fmt.Fprintf(r.Env.Stderr, "not reached within %s: see strata jobs list --user %s\n", c.For, ShellWord(c.User))
 	}
 }
-
-// ShellWord writes a word so that a shell takes it for one.
-func ShellWord(s string) string {
-	s = terminal.OneLine(s)
-	if s != "" && strings.IndexFunc(s, func(c rune) bool {
-		return !(c == '-' || c == '_' || c == '.' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

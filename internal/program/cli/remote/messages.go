@@ -78,13 +78,6 @@ func (c *messagesListCmd) collect(
 	return err
 }
 
-// more prints on stderr that a limit cut the list.
-func more(r *terminal.Run, token string) {
-	if token != "" {
-		fmt.Fprintln(r.Env.Stderr, "there is more: raise --limit")
-	}
-}
-
 // hiddenMark is printed behind the author of a message that contexts leave out.
 func hiddenMark(hidden bool) string {
 	if hidden {

@@ -262,7 +262,7 @@ func (tenantsEraseCmd) Help() string {
 // Run erases the tenant.
 func (c *tenantsEraseCmd) Run(r *terminal.Run) error {
 	erase := func(validateOnly bool, wait time.Duration) (*memoryv1.EraseTenantResponse, error) {
-		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: erasureFlags{Wait: wait}.wait()}
+		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: sentWait(wait)}
 		return terminal.Ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.EraseTenant, req)
 	}
 	if c.DryRun || !c.Yes {

@@ -22,9 +22,6 @@ type UsersCmd struct {
 	Erase  usersEraseCmd  `cmd:"" help:"Erase a user with everything, for good."`
 }
 
-// maxUsers is the most that the API returns of users at once.
-const maxUsers = 500
-
 type usersListCmd struct {
 	Limit terminal.AtMost `default:"50" help:"The most users to list; 0 for all."`
 }
