@@ -21,7 +21,6 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/client"
-	"github.com/stratamem/strata/internal/program/cli/remote"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/program/diskspace"
@@ -131,7 +130,7 @@ func checkServer(r *terminal.Run, cfg config.Loaded) []finding {
 func checkHealth(r *terminal.Run, ctx context.Context, server *client.Client) finding {
 	reply, err := grpc_health_v1.NewHealthClient(server.Conn()).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
-		return failed("no answer from "+r.Options.Server+": "+remote.FaultText(err), terminal.ConnectHint(r.Options.Server, remote.FaultText(err)))
+		return failed("no answer from "+r.Options.Server+": "+terminal.FaultText(err), terminal.ConnectHint(r.Options.Server, terminal.FaultText(err)))
 	}
 	if s := reply.GetStatus(); s != grpc_health_v1.HealthCheckResponse_SERVING {
 		return failed(r.Options.Server+" says "+s.String(), "read the server's log: its store cannot be used, or it is stopping")
@@ -152,7 +151,7 @@ func checkCredential(r *terminal.Run, ctx context.Context, server *client.Client
 func checkAPI(r *terminal.Run, ctx context.Context, server *client.Client) finding {
 	theirs, err := serverFile(ctx, server, "memory.v1.MemoryService")
 	if err != nil {
-		return warn("the server's version cannot be compared: "+remote.FaultText(err), "turn its setting reflection on")
+		return warn("the server's version cannot be compared: "+terminal.FaultText(err), "turn its setting reflection on")
 	}
 	ours := protodesc.ToFileDescriptorProto(memoryv1.File_memory_v1_memory_service_proto)
 	ours.SourceCodeInfo, theirs.SourceCodeInfo = nil, nil
@@ -199,7 +198,7 @@ func checkClock(r *terminal.Run, ctx context.Context, server *client.Client) fin
 		return ok("not compared: the key may not build a context of whom it likes")
 	}
 	if err != nil {
-		return failed("the server cannot build a context: "+remote.FaultText(err), "read the server's log")
+		return failed("the server cannot build a context: "+terminal.FaultText(err), "read the server's log")
 	}
 	took := r.Env.Now().Sub(before)
 	skew := reply.GetAsOf().AsTime().Sub(before.Add(took / 2)).Round(time.Millisecond)

@@ -22,7 +22,7 @@ func checkJobs(ctx context.Context, server *client.Client) finding {
 		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_PARKED}, PageSize: terminal.MaxJobs,
 	})
 	if err != nil {
-		return warn("parked jobs cannot be listed: "+remote.FaultText(err), "read the server's log")
+		return warn("parked jobs cannot be listed: "+terminal.FaultText(err), "read the server's log")
 	}
 	if len(reply.GetJobs()) == 0 {
 		return checkFailing(ctx, server)
@@ -53,7 +53,7 @@ func retryCommand(parked []*memoryv1.Job, more bool) string {
 	case len(parked) > 1 || more:
 		return "strata jobs retry --all; strata jobs list --state parked shows all"
 	}
-	return fmt.Sprintf("strata jobs retry %s %s", remote.ShellWord(j.GetUserId()), j.GetJobId())
+	return fmt.Sprintf("strata jobs retry %s %s", terminal.ShellWord(j.GetUserId()), j.GetJobId())
 }
 
 // checkFailing looks for jobs that failed and are tried again: what they wait for is known before they are parked.
@@ -62,7 +62,7 @@ func checkFailing(ctx context.Context, server *client.Client) finding {
 		States: []memoryv1.JobState{memoryv1.JobState_JOB_STATE_OPEN}, PageSize: terminal.MaxJobs,
 	})
 	if err != nil {
-		return warn("open jobs cannot be listed: "+remote.FaultText(err), "read the server's log")
+		return warn("open jobs cannot be listed: "+terminal.FaultText(err), "read the server's log")
 	}
 	failing := slices.DeleteFunc(reply.GetJobs(), func(j *memoryv1.Job) bool { return j.GetReason() == "" })
 	if len(failing) == 0 {

@@ -4,6 +4,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stratamem/strata/internal/program/cli/remote"
+	"github.com/stratamem/strata/internal/program/cli/remote/access"
+	"github.com/stratamem/strata/internal/program/cli/remote/importing"
 	"github.com/stratamem/strata/internal/program/cli/terminal"
 )
 
@@ -29,15 +31,15 @@ type root struct {
 	Reembed    remote.ReembedCmd   `cmd:"" help:"Change the embedding model while the server serves."`
 	Reindex    remote.ReindexCmd   `cmd:"" help:"Make Milvus and Elasticsearch again from what is stored, while the server serves."`
 	Verify     remote.VerifyCmd    `cmd:"" help:"Compare Milvus and Elasticsearch with what is stored, and put right what differs."`
-	Import     remote.ImportCmd    `cmd:"" help:"Record whole sessions from a JSONL file."`
+	Import     importing.ImportCmd `cmd:"" help:"Record whole sessions from a JSONL file."`
 	Retention  remote.RetentionCmd `cmd:"" help:"List what is kept no longer, by the retention of the server's profiles."`
 	Backup     backupCmd           `cmd:"" help:"Copy the data file while it is served."`
 	Restore    restoreCmd          `cmd:"" help:"Make the data file what a backup holds, without what was erased since."`
 	Migrate    migrateCmd          `cmd:"" help:"Bring the schemas of the configured stores up to date, without serving."`
 	Copy       copyCmd             `cmd:"" help:"Move everything from a SQLite file to MongoDB, and compare."`
-	Keys       remote.KeysCmd      `cmd:"" help:"Make, list, rotate and revoke the keys that callers need."`
-	Tenants    remote.TenantsCmd   `cmd:"" help:"List, suspend and resume tenants."`
-	Audit      remote.AuditCmd     `cmd:"" help:"List who did what to whose memory, when, from where and with which outcome."`
+	Keys       access.KeysCmd      `cmd:"" help:"Make, list, rotate and revoke the keys that callers need."`
+	Tenants    access.TenantsCmd   `cmd:"" help:"List, suspend and resume tenants."`
+	Audit      access.AuditCmd     `cmd:"" help:"List who did what to whose memory, when, from where and with which outcome."`
 	MCP        remote.MCPCmd       `cmd:"" name:"mcp" help:"Give a model's client one user's memory by the Model Context Protocol, over stdin and stdout."`
 	Doctor     doctorCmd           `cmd:"" help:"Check configuration, server, background work, models, disk and clock."`
 	Health     healthCmd           `cmd:"" help:"Ask a server whether it serves; exit code 0 when it does."`

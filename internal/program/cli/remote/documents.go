@@ -171,7 +171,7 @@ func (c *documentsListCmd) Run(r *terminal.Run) error {
 				})
 			}
 			r.Table(w, slices.Concat(terminal.Cut.Columns("namespace", "key"), terminal.Spare.Columns("put", "expires"), terminal.Cut.Columns("value")), rows)
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, d := range all.GetDocuments() {
@@ -274,5 +274,5 @@ func (c *documentsNamespacesCmd) Run(r *terminal.Run) error {
 			fmt.Fprintln(w, namespaceText(n.GetLabels()))
 		}
 	}
-	return r.Show(all, terminal.Views{Table: func(w io.Writer) { list(w); more(r, all.GetNextPageToken()) }, Quiet: list})
+	return r.Show(all, terminal.Views{Table: func(w io.Writer) { list(w); terminal.More(r, all.GetNextPageToken()) }, Quiet: list})
 }

@@ -23,7 +23,7 @@ type erasureFlags struct {
 	Wait      time.Duration `default:"2s" help:"Wait so long at most until every store was swept, whatever --timeout and the server's request-timeout are; strata jobs show waits on."`
 }
 
-func (f erasureFlags) wait() *durationpb.Duration { return sentWait(f.Wait) }
+func (f erasureFlags) wait() *durationpb.Duration { return terminal.SentWait(f.Wait) }
 
 // erased is the reply of a call that erases.
 type erased interface {
@@ -48,7 +48,7 @@ func erasingBy[C, Q any, P erased](
 }
 
 // erase shows what would go, asks, erases, and shows the receipt.
-func erase(r *terminal.Run, f confirmFlags, e erasing) error {
+func erase(r *terminal.Run, f terminal.ConfirmFlags, e erasing) error {
 	if f.DryRun || !f.Yes {
 		would, err := e.call(true)
 		if err != nil {
@@ -58,7 +58,7 @@ func erase(r *terminal.Run, f confirmFlags, e erasing) error {
 			return showExtent(r, would.GetExtent())
 		}
 		asked := fmt.Sprintf("This erases %s for good: %s, and what was made of them.", e.what, extentText(would.GetExtent()))
-		if err := confirm(r, asked, e.name); err != nil {
+		if err := terminal.Confirm(r, asked, e.name); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func erase(r *terminal.Run, f confirmFlags, e erasing) error {
 // request-timeout, so it is asked again. After an error the job is returned as it was last seen.
 func waited(r *terminal.Run, j *memoryv1.Job, until time.Time) (*memoryv1.Job, error) {
 	for since := r.Env.Now(); isUnderWay(j); {
-		left := beforeNext(r, since, until)
+		left := terminal.BeforeNext(r, since, until)
 		if left <= 0 {
 			break
 		}
@@ -96,14 +96,14 @@ func isUnderWay(j *memoryv1.Job) bool {
 
 func extentText(x *memoryv1.ErasureExtent) string {
 	if x.GetSummaries() > 0 {
-		return counted(x.GetSummaries(), "summary")
+		return terminal.Counted(x.GetSummaries(), "summary")
 	}
-	text := counted(x.GetMessages(), "message") + ", " + counted(x.GetFacts(), "fact")
+	text := terminal.Counted(x.GetMessages(), "message") + ", " + terminal.Counted(x.GetFacts(), "fact")
 	if x.GetSessions() > 0 {
-		text = counted(x.GetSessions(), "session") + ", " + text
+		text = terminal.Counted(x.GetSessions(), "session") + ", " + text
 	}
 	if x.GetDocuments() > 0 {
-		text += ", " + counted(x.GetDocuments(), "document")
+		text += ", " + terminal.Counted(x.GetDocuments(), "document")
 	}
 	return text
 }
@@ -122,7 +122,7 @@ func showErasure(r *terminal.Run, j *memoryv1.Job) error {
 			printReceipt(r, w, j)
 			if j.GetState() == memoryv1.JobState_JOB_STATE_OPEN {
 				fmt.Fprintf(r.Env.Stderr, "erased; what is left in the stores is deleted in the background: strata jobs show %s %s --wait 30s\n",
-					ShellWord(j.GetUserId()), j.GetJobId())
+					terminal.ShellWord(j.GetUserId()), j.GetJobId())
 			}
 		},
 		Quiet: func(w io.Writer) { fmt.Fprintln(w, j.GetJobId()) },
@@ -131,7 +131,7 @@ func showErasure(r *terminal.Run, j *memoryv1.Job) error {
 
 func printReceipt(r *terminal.Run, w io.Writer, j *memoryv1.Job) {
 	r.Fields(w, erasureFields(j))
-	printStores(r, w, j.GetErasure().GetStores())
+	terminal.PrintStores(r, w, j.GetErasure().GetStores())
 }
 
 func erasureFields(j *memoryv1.Job) [][]string {
@@ -154,7 +154,7 @@ func erasureFields(j *memoryv1.Job) [][]string {
 
 // sessionToErase takes the beginning of a session's id for the session where a person sees the whole id before it is erased; else
 // the id is taken as it is.
-func sessionToErase(r *terminal.Run, f confirmFlags, user, given string) (string, error) {
+func sessionToErase(r *terminal.Run, f terminal.ConfirmFlags, user, given string) (string, error) {
 	if f.Yes && !f.DryRun {
 		return given, nil
 	}
@@ -163,7 +163,7 @@ func sessionToErase(r *terminal.Run, f confirmFlags, user, given string) (string
 
 type usersEraseCmd struct {
 	User string `arg:"" help:"The user."`
-	confirmFlags
+	terminal.ConfirmFlags
 	erasureFlags
 }
 
@@ -175,7 +175,7 @@ func (usersEraseCmd) Help() string {
 
 // Run erases the user.
 func (c *usersEraseCmd) Run(r *terminal.Run) error {
-	return erase(r, c.confirmFlags, erasing{
+	return erase(r, c.ConfirmFlags, erasing{
 		what: "user " + terminal.OneLine(c.User), name: c.User, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.EraseUser,
 			func(validateOnly bool) *memoryv1.EraseUserRequest {
@@ -187,16 +187,16 @@ func (c *usersEraseCmd) Run(r *terminal.Run) error {
 type sessionsDeleteCmd struct {
 	User    string `arg:"" help:"The user."`
 	Session string `arg:"" help:"The session; the beginning of its id is enough where you are asked."`
-	confirmFlags
+	terminal.ConfirmFlags
 	erasureFlags
 }
 
 // Run erases the session.
 func (c *sessionsDeleteCmd) Run(r *terminal.Run) (err error) {
-	if c.Session, err = sessionToErase(r, c.confirmFlags, c.User, c.Session); err != nil {
+	if c.Session, err = sessionToErase(r, c.ConfirmFlags, c.User, c.Session); err != nil {
 		return err
 	}
-	return erase(r, c.confirmFlags, erasing{
+	return erase(r, c.ConfirmFlags, erasing{
 		what: "session " + terminal.OneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteSession,
 			func(validateOnly bool) *memoryv1.DeleteSessionRequest {
@@ -214,7 +214,7 @@ type messagesDeleteCmd struct {
 	Oldest   int64    `placeholder:"N" help:"The oldest N instead."`
 	Before   int64    `placeholder:"SEQ" help:"Those before this seq instead."`
 	All      bool     `help:"All of the session instead."`
-	confirmFlags
+	terminal.ConfirmFlags
 	erasureFlags
 }
 
@@ -236,7 +236,7 @@ func (c *messagesDeleteCmd) Run(r *terminal.Run) (err error) {
 	if set != 1 {
 		return terminal.Usagef("name messages, or give one of --oldest, --before and --all")
 	}
-	if c.Session, err = sessionToErase(r, c.confirmFlags, c.User, c.Session); err != nil {
+	if c.Session, err = sessionToErase(r, c.ConfirmFlags, c.User, c.Session); err != nil {
 		return err
 	}
 	if len(c.Messages) > 0 {
@@ -244,7 +244,7 @@ func (c *messagesDeleteCmd) Run(r *terminal.Run) (err error) {
 			return err
 		}
 	}
-	return erase(r, c.confirmFlags, erasing{
+	return erase(r, c.ConfirmFlags, erasing{
 		what: "messages of session " + terminal.OneLine(c.Session), name: c.Session, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewMemoryServiceClient, memoryv1.MemoryServiceClient.DeleteMessages, c.request),
 	})
@@ -376,8 +376,8 @@ func printReplaced(r *terminal.Run, w io.Writer, reply *memoryv1.ReplaceMessages
 		fmt.Fprintln(w, "a call with this request id replaced the messages before: nothing was changed")
 		return
 	}
-	fmt.Fprintf(w, "%s stayed, %s erased, %s recorded\n", counted(int64(reply.GetKept()), "message"),
-		counted(reply.GetJob().GetErasure().GetMessages(), "message"), counted(reply.GetLastSeq()-reply.GetFirstSeq()+1, "message"))
+	fmt.Fprintf(w, "%s stayed, %s erased, %s recorded\n", terminal.Counted(int64(reply.GetKept()), "message"),
+		terminal.Counted(reply.GetJob().GetErasure().GetMessages(), "message"), terminal.Counted(reply.GetLastSeq()-reply.GetFirstSeq()+1, "message"))
 	if reply.GetJob() != nil {
 		printReceipt(r, w, reply.GetJob())
 	}
@@ -395,7 +395,7 @@ func (c *jobsShowCmd) Run(r *terminal.Run) error {
 	until := r.Env.Now().Add(c.Wait)
 	err := terminal.CallOn(r, memoryv1.NewWorkServiceClient, func(ctx context.Context, client memoryv1.WorkServiceClient) error {
 		return terminal.WithJob(ctx, client, c.User, c.Job, func(id string) (err error) {
-			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: sentWait(c.Wait)})
+			reply, err = client.GetJob(ctx, &memoryv1.GetJobRequest{UserId: c.User, JobId: id, Wait: terminal.SentWait(c.Wait)})
 			return err
 		})
 	})

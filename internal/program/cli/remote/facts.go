@@ -61,7 +61,7 @@ func (c *factsListCmd) Run(r *terminal.Run) error {
 			columns := slices.Concat(terminal.Whole.Columns("fact"), terminal.Spare.Columns("category"), terminal.Whole.Columns("sig"), terminal.Spare.Columns("about"),
 				terminal.Whole.Columns("since", "until"), terminal.Wrapped.Columns("text"))
 			r.Table(w, columns, factRows(all.GetFacts()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, f := range all.GetFacts() {
@@ -353,7 +353,7 @@ func (c *factsEditCmd) request() (*memoryv1.UpdateFactRequest, error) {
 
 type factsDeleteCmd struct {
 	factArgs
-	confirmFlags
+	terminal.ConfirmFlags
 }
 
 // Help says more than the command's one line.
@@ -372,14 +372,14 @@ func (c *factsDeleteCmd) Run(r *terminal.Run) error {
 	if c.DryRun {
 		return r.Show(f, terminal.Views{
 			Table: func(w io.Writer) {
-				fmt.Fprintf(w, "would delete fact %s and its %s: %s\n", short, counted(f.GetRevision(), "revision"), terminal.OneLine(f.GetText()))
+				fmt.Fprintf(w, "would delete fact %s and its %s: %s\n", short, terminal.Counted(f.GetRevision(), "revision"), terminal.OneLine(f.GetText()))
 			},
 			Quiet: func(w io.Writer) { fmt.Fprintln(w, f.GetFactId()) },
 		})
 	}
 	if !c.Yes {
-		asked := fmt.Sprintf("This deletes fact %s for good, with its %s: %s", short, counted(f.GetRevision(), "revision"), terminal.OneLine(f.GetText()))
-		if err := confirm(r, asked, short); err != nil {
+		asked := fmt.Sprintf("This deletes fact %s for good, with its %s: %s", short, terminal.Counted(f.GetRevision(), "revision"), terminal.OneLine(f.GetText()))
+		if err := terminal.Confirm(r, asked, short); err != nil {
 			return err
 		}
 	}

@@ -220,7 +220,7 @@ func (c *factsQuarantineCmd) Run(r *terminal.Run) error {
 		Table: func(w io.Writer) {
 			columns := slices.Concat(terminal.Whole.Columns("time"), terminal.Cut.Columns("session", "reason", "model", "operation"))
 			r.Table(w, columns, quarantineRows(all.GetOperations()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, q := range all.GetOperations() {

@@ -58,7 +58,7 @@ func jobViews(r *terminal.Run, jobs []*memoryv1.Job, nextPage string) terminal.V
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Whole.Columns("job", "kind", "state"), terminal.Cut.Columns("user", "session"), terminal.Whole.Columns("messages", "tries"),
 				terminal.Cut.Columns("again"), terminal.Whole.Columns("reason")), jobRows(jobs))
-			more(r, nextPage)
+			terminal.More(r, nextPage)
 		},
 		Quiet: func(w io.Writer) {
 			for _, j := range jobs {
@@ -322,8 +322,8 @@ func (c *jobsWaitCmd) print(r *terminal.Run, w io.Writer, reply *memoryv1.WaitFo
 	switch {
 	case reply.GetReached():
 	case reply.GetParkedJobId() != "":
-		fmt.Fprintf(r.Env.Stderr, "a job is parked: strata jobs retry %s %s\n", ShellWord(c.User), reply.GetParkedJobId())
+		fmt.Fprintf(r.Env.Stderr, "a job is parked: strata jobs retry %s %s\n", terminal.ShellWord(c.User), reply.GetParkedJobId())
 	default:
-		fmt.Fprintf(r.Env.Stderr, "not reached within %s: see strata jobs list --user %s\n", c.For, ShellWord(c.User))
+		fmt.Fprintf(r.Env.Stderr, "not reached within %s: see strata jobs list --user %s\n", c.For, terminal.ShellWord(c.User))
 	}
 }

@@ -52,7 +52,7 @@ func (c *messagesListCmd) Run(r *terminal.Run) error {
 	return r.Show(all, terminal.Views{
 		Table: func(w io.Writer) {
 			r.Table(w, messageColumns(), messageRows(all.GetMessages()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, m := range all.GetMessages() {

@@ -1,4 +1,5 @@
-// Package remote has the commands that call a running server. None of them opens a store.
+// Package remote has the commands that call a running server. None of them opens a store. The packages below it have the commands about
+// access and the import.
 package remote
 
 import (

@@ -96,7 +96,7 @@ func (c *SearchCmd) print(r *terminal.Run, w io.Writer, all *memoryv1.SearchMess
 	if len(all.GetHits()) == 0 {
 		fmt.Fprintln(r.Env.Stderr, "nothing found")
 	}
-	more(r, all.GetNextPageToken())
+	terminal.More(r, all.GetNextPageToken())
 	PrintDegraded(r.Env.Stderr, all.GetDegraded())
 }
 

@@ -43,7 +43,7 @@ func (c *sessionsListCmd) Run(r *terminal.Run) error {
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Cut.Columns("session"), terminal.Whole.Columns("last seq", "last message"), terminal.Cut.Columns("profile", "title")),
 				sessionRows(all.GetSessions()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, s := range all.GetSessions() {

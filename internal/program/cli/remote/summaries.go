@@ -48,7 +48,7 @@ func (c *summariesListCmd) Run(r *terminal.Run) error {
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Cut.Columns("summary"), terminal.Whole.Columns("through", "from", "to", "tokens"), terminal.Cut.Columns("text")),
 				summaryRows(all.GetSummaries()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, s := range all.GetSummaries() {

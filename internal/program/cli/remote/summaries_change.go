@@ -98,7 +98,7 @@ func changeSummary(r *terminal.Run, call func(context.Context, memoryv1.SummaryS
 
 type summariesDeleteCmd struct {
 	summaryArgs
-	confirmFlags
+	terminal.ConfirmFlags
 	erasureFlags
 }
 
@@ -111,7 +111,7 @@ func (summariesDeleteCmd) Help() string {
 
 // Run erases the summary.
 func (c *summariesDeleteCmd) Run(r *terminal.Run) error {
-	return erase(r, c.confirmFlags, erasing{
+	return erase(r, c.ConfirmFlags, erasing{
 		what: "the summary of " + c.Kind + " " + terminal.OneLine(c.Name), name: c.Name, wait: c.Wait,
 		call: erasingBy(r, memoryv1.NewSummaryServiceClient, memoryv1.SummaryServiceClient.DeleteSummary,
 			func(validateOnly bool) *memoryv1.DeleteSummaryRequest {

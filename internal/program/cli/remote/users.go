@@ -30,7 +30,7 @@ type usersListCmd struct {
 func (c *usersListCmd) Run(r *terminal.Run) error {
 	all, err := terminal.ListAll(
 		r, memoryv1.NewUserServiceClient, memoryv1.UserServiceClient.ListUsers, &memoryv1.ListUsersRequest{},
-		(*memoryv1.ListUsersResponse).GetUsers, c.Limit, maxUsers,
+		(*memoryv1.ListUsersResponse).GetUsers, c.Limit, terminal.MaxUsers,
 	)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *usersListCmd) Run(r *terminal.Run) error {
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Whole.Columns("created"), terminal.Cut.Columns("timezone", "language"), terminal.Whole.Columns("extract"), terminal.Cut.Columns("user")),
 				userRows(all.GetUsers()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, u := range all.GetUsers() {

@@ -139,7 +139,7 @@ const importChunk = 256 << 10
 
 // Run sends the file and prints what was imported.
 func (c *usersImportCmd) Run(r *terminal.Run) error {
-	in, err := openInput(r.Env, c.File)
+	in, err := terminal.OpenInput(r.Env, c.File)
 	if err != nil {
 		return terminal.UsageError{Err: err}
 	}
@@ -155,11 +155,11 @@ func (c *usersImportCmd) Run(r *terminal.Run) error {
 	}
 	return r.Show(reply, terminal.Views{
 		Table: func(w io.Writer) {
-			fmt.Fprintf(w, "%s: %s, %s, %s and %s imported\n", terminal.OneLine(reply.GetUser().GetUserId()), counted(reply.GetSessions(), "session"),
-				counted(reply.GetMessages(), "message"), counted(reply.GetFacts(), "fact"), counted(reply.GetDocuments(), "document"))
+			fmt.Fprintf(w, "%s: %s, %s, %s and %s imported\n", terminal.OneLine(reply.GetUser().GetUserId()), terminal.Counted(reply.GetSessions(), "session"),
+				terminal.Counted(reply.GetMessages(), "message"), terminal.Counted(reply.GetFacts(), "fact"), terminal.Counted(reply.GetDocuments(), "document"))
 			if reply.GetLeftSessions()+reply.GetLeftFacts()+reply.GetLeftDocuments() > 0 {
-				fmt.Fprintf(w, "left out: %s, %s and %s\n", counted(reply.GetLeftSessions(), "session"), counted(reply.GetLeftFacts(), "fact"),
-					counted(reply.GetLeftDocuments(), "document"))
+				fmt.Fprintf(w, "left out: %s, %s and %s\n", terminal.Counted(reply.GetLeftSessions(), "session"), terminal.Counted(reply.GetLeftFacts(), "fact"),
+					terminal.Counted(reply.GetLeftDocuments(), "document"))
 			}
 			if reply.GetVectors()+reply.GetLeftVectors() > 0 {
 				fmt.Fprintf(w, "vectors: %d imported, %d left out and made again\n", reply.GetVectors(), reply.GetLeftVectors())

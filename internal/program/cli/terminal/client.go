@@ -208,3 +208,6 @@ func (r *Run) Call(f func(ctx context.Context, c memoryv1.MemoryServiceClient) e
 
 // MaxFacts is the most that the API returns of facts at once.
 const MaxFacts = 500
+
+// MaxUsers is the most that the API returns of users, keys or tenants at once.
+const MaxUsers = 500

@@ -180,3 +180,11 @@ func (r *Run) KeyHint() string {
 	return "the key that you gave is unknown, expired, revoked or of a suspended tenant: the server's log says which; " +
 		"strata keys list shows an admin the state of each"
 }
+
+// FaultText is an error without the words that grpc puts before a server's message.
+func FaultText(err error) string {
+	if st, ok := status.FromError(err); ok {
+		return ServerText(st)
+	}
+	return err.Error()
+}

@@ -133,3 +133,10 @@ func (i Instant) Proto() *timestamppb.Timestamp {
 	}
 	return timestamppb.New(i.Time)
 }
+
+// More prints on stderr that a limit cut the list.
+func More(r *Run, token string) {
+	if token != "" {
+		fmt.Fprintln(r.Env.Stderr, "there is more: raise --limit")
+	}
+}

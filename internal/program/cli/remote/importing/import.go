@@ -1,4 +1,6 @@
-package remote
+// Package importing has the command that records the conversations of a file: of lines in Strata's own format, or of another
+// program's export. It calls a running server.
+package importing
 
 import (
 	"context"
@@ -66,7 +68,7 @@ func (c *ImportCmd) Run(r *terminal.Run) error {
 	if c.User != "" || c.Session != "" {
 		return terminal.Usagef("--user and --session belong to --format: each line of Strata's own format names them")
 	}
-	in, err := openInput(r.Env, c.File)
+	in, err := terminal.OpenInput(r.Env, c.File)
 	if err != nil {
 		return terminal.UsageError{Err: err}
 	}
@@ -120,7 +122,7 @@ func (j *importJob) line(no int, line []byte, size int) error {
 		return fmt.Errorf("the import stopped; mend the line and run it again, or go on with --skip-bad: line %d: %w", no, j.Explained(bad.err))
 	}
 	if len(j.faults) < maxFaults {
-		j.faults = append(j.faults, fmt.Sprintf("line %d: %s", no, FaultText(bad.err)))
+		j.faults = append(j.faults, fmt.Sprintf("line %d: %s", no, terminal.FaultText(bad.err)))
 	}
 	return nil
 }
@@ -203,10 +205,10 @@ func (j *importJob) finish(err error) error {
 		fmt.Fprintf(
 			j.Env.Stdout,
 			"%s: %s stored, %d known already, %s failed\n",
-			counted(int64(counts.Lines), "line"),
-			counted(int64(counts.Stored), "message"),
+			terminal.Counted(int64(counts.Lines), "line"),
+			terminal.Counted(int64(counts.Stored), "message"),
 			counts.Skipped,
-			counted(int64(counts.Failed), "line"),
+			terminal.Counted(int64(counts.Failed), "line"),
 		)
 	}
 	if err == nil && counts.Failed > 0 {

@@ -1,14 +1,12 @@
-package remote
+package terminal
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/stratamem/strata/internal/program/cli/terminal"
 )
 
-// counted returns the number with its noun in the singular or plural.
-func counted(n int64, noun string) string {
+// Counted returns the number with its noun in the singular or plural.
+func Counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -20,7 +18,7 @@ func counted(n int64, noun string) string {
 
 // ShellWord writes a word so that a shell takes it for one.
 func ShellWord(s string) string {
-	s = terminal.OneLine(s)
+	s = OneLine(s)
 	if s != "" && strings.IndexFunc(s, func(c rune) bool {
 		return !(c == '-' || c == '_' || c == '.' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
 	}) < 0 {

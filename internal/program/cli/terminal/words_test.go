@@ -1,8 +1,6 @@
-package remote
+package terminal
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestAWordForAShellIsOneWord(t *testing.T) {
 	for word, want := range map[string]string{"ada": "ada", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$(x)": "'$(x)'"} {

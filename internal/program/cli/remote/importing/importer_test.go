@@ -1,4 +1,4 @@
-package remote
+package importing
 
 import (
 	"bytes"

@@ -1,24 +1,22 @@
-package remote
+package terminal
 
 import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
-
-	"github.com/stratamem/strata/internal/program/cli/terminal"
 )
 
-// sentWait returns the wait of a request, nil if the command does not wait.
-func sentWait(wait time.Duration) *durationpb.Duration {
+// SentWait returns the wait of a request, nil if the command does not wait.
+func SentWait(wait time.Duration) *durationpb.Duration {
 	if wait == 0 {
 		return nil
 	}
 	return durationpb.New(wait)
 }
 
-// beforeNext pauses before a command that waits asks the server again, and returns how long it may wait then; 0 or less when the time is up
+// BeforeNext pauses before a command that waits asks the server again, and returns how long it may wait then; 0 or less when the time is up
 // or the command is stopped.
-func beforeNext(r *terminal.Run, since, until time.Time) time.Duration {
+func BeforeNext(r *Run, since, until time.Time) time.Duration {
 	now := r.Env.Now()
 	timer := time.NewTimer(pauseBetween(now.Sub(since), until.Sub(now)))
 	defer timer.Stop()

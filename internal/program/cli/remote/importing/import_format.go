@@ -1,4 +1,4 @@
-package remote
+package importing
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func (c *ImportCmd) runForeign(r *terminal.Run) error {
 func (c *ImportCmd) readForeign(env terminal.Env) (chatformats.Export, error) {
 	formats := chatformats.Formats()
 	i := slices.IndexFunc(formats, func(f chatformats.Format) bool { return f.Name == c.Format })
-	in, err := openInput(env, c.File)
+	in, err := terminal.OpenInput(env, c.File)
 	if err != nil {
 		return chatformats.Export{}, err
 	}

@@ -1,4 +1,4 @@
-package remote
+package access
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func (c *AuditCmd) Run(r *terminal.Run) error {
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Whole.Columns("time"), terminal.Cut.Columns("principal", "call", "outcome", "user"), terminal.Spare.Columns("about", "items"),
 				terminal.Cut.Columns("address")), auditRows(all.GetEntries()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, e := range all.GetEntries() {

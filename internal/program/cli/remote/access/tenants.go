@@ -1,4 +1,4 @@
-package remote
+package access
 
 import (
 	"context"
@@ -249,7 +249,7 @@ func limitValue(name, text string) (float64, error) {
 
 type tenantsEraseCmd struct {
 	Tenant string `arg:"" help:"The tenant."`
-	confirmFlags
+	terminal.ConfirmFlags
 	Wait time.Duration `default:"2s" help:"Wait so long at most until all of it is gone; strata tenants show shows how far it is."`
 }
 
@@ -262,7 +262,7 @@ func (tenantsEraseCmd) Help() string {
 // Run erases the tenant.
 func (c *tenantsEraseCmd) Run(r *terminal.Run) error {
 	erase := func(validateOnly bool, wait time.Duration) (*memoryv1.EraseTenantResponse, error) {
-		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: sentWait(wait)}
+		req := &memoryv1.EraseTenantRequest{Tenant: c.Tenant, ValidateOnly: validateOnly, Wait: terminal.SentWait(wait)}
 		return terminal.Ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.EraseTenant, req)
 	}
 	if c.DryRun || !c.Yes {
@@ -280,7 +280,7 @@ func (c *tenantsEraseCmd) Run(r *terminal.Run) error {
 		}
 		goes := tenantExtentText(would.GetExtent())
 		asked := fmt.Sprintf("This erases tenant %s for good: %s, and what was made of them.", terminal.OneLine(c.Tenant), goes)
-		if err := confirm(r, asked, c.Tenant); err != nil {
+		if err := terminal.Confirm(r, asked, c.Tenant); err != nil {
 			return err
 		}
 	}
@@ -291,7 +291,7 @@ func (c *tenantsEraseCmd) Run(r *terminal.Run) error {
 		return err
 	}
 	for reply.GetTenant().GetErasure().GetDoneTime() == nil {
-		left := beforeNext(r, since, until)
+		left := terminal.BeforeNext(r, since, until)
 		if left <= 0 {
 			break
 		}
@@ -306,7 +306,7 @@ func (c *tenantsEraseCmd) Run(r *terminal.Run) error {
 }
 
 func tenantExtentText(x *memoryv1.TenantExtent) string {
-	return counted(x.GetUsers(), "user") + ", " + counted(x.GetMessages(), "message") + ", " + counted(x.GetKeys(), "key")
+	return terminal.Counted(x.GetUsers(), "user") + ", " + terminal.Counted(x.GetMessages(), "message") + ", " + terminal.Counted(x.GetKeys(), "key")
 }
 
 // printTenantErasure prints the receipt.
@@ -317,8 +317,8 @@ func printTenantErasure(r *terminal.Run, w io.Writer, t *memoryv1.Tenant) {
 		fields = append(fields, []string{"done", terminal.Clock(e.GetDoneTime())})
 	} else {
 		fmt.Fprintf(r.Env.Stderr, "its calls are refused; it is being erased in the background: strata tenants show %s\n",
-			ShellWord(t.GetTenant()))
+			terminal.ShellWord(t.GetTenant()))
 	}
 	r.Fields(w, fields)
-	printStores(r, w, e.GetStores())
+	terminal.PrintStores(r, w, e.GetStores())
 }

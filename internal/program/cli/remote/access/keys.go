@@ -1,4 +1,6 @@
-package remote
+// Package access has the commands about who may call a server and what was called: keys, tenants and the audit. They call a running
+// server.
+package access
 
 import (
 	"context"
@@ -96,7 +98,7 @@ type keysListCmd struct {
 func (c *keysListCmd) Run(r *terminal.Run) error {
 	all, err := terminal.ListAll(
 		r, memoryv1.NewKeyServiceClient, memoryv1.KeyServiceClient.ListKeys, &memoryv1.ListKeysRequest{Tenant: c.Tenant},
-		(*memoryv1.ListKeysResponse).GetKeys, c.Limit, maxUsers,
+		(*memoryv1.ListKeysResponse).GetKeys, c.Limit, terminal.MaxUsers,
 	)
 	if err != nil {
 		return err
@@ -110,7 +112,7 @@ func (c *keysListCmd) Run(r *terminal.Run) error {
 				})
 			}
 			r.Table(w, slices.Concat(terminal.Whole.Columns("key", "role", "state"), terminal.Spare.Columns("last used"), terminal.Cut.Columns("user", "name")), rows)
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, k := range all.GetKeys() {
@@ -199,7 +201,7 @@ type tenantsListCmd struct {
 func (c *tenantsListCmd) Run(r *terminal.Run) error {
 	all, err := terminal.ListAll(
 		r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.ListTenants, &memoryv1.ListTenantsRequest{},
-		(*memoryv1.ListTenantsResponse).GetTenants, c.Limit, maxUsers,
+		(*memoryv1.ListTenantsResponse).GetTenants, c.Limit, terminal.MaxUsers,
 	)
 	if err != nil {
 		return err
@@ -207,7 +209,7 @@ func (c *tenantsListCmd) Run(r *terminal.Run) error {
 	return r.Show(all, terminal.Views{
 		Table: func(w io.Writer) {
 			r.Table(w, slices.Concat(terminal.Whole.Columns("suspended"), terminal.Cut.Columns("tenant")), tenantRows(all.GetTenants()))
-			more(r, all.GetNextPageToken())
+			terminal.More(r, all.GetNextPageToken())
 		},
 		Quiet: func(w io.Writer) {
 			for _, t := range all.GetTenants() {

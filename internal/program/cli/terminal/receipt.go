@@ -1,4 +1,4 @@
-package remote
+package terminal
 
 import (
 	"fmt"
@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
-	"github.com/stratamem/strata/internal/program/cli/terminal"
 )
 
-// printStores prints a table of what every store had and deleted of an erasure.
-func printStores(r *terminal.Run, w io.Writer, stores []*memoryv1.StoreReceipt) {
+// PrintStores prints a table of what every store had and deleted of an erasure.
+func PrintStores(r *Run, w io.Writer, stores []*memoryv1.StoreReceipt) {
 	var rows [][]string
 	for _, s := range stores {
 		rows = append(rows, []string{
@@ -19,6 +18,6 @@ func printStores(r *terminal.Run, w io.Writer, stores []*memoryv1.StoreReceipt) 
 		})
 	}
 	if len(rows) > 0 {
-		r.Table(w, terminal.Whole.Columns("store", "found", "deleted", "remaining", "purged by"), rows)
+		r.Table(w, Whole.Columns("store", "found", "deleted", "remaining", "purged by"), rows)
 	}
 }
