@@ -1,8 +1,6 @@
 package grpcapi
 
 import (
-	"context"
-
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -106,9 +104,6 @@ var accessTable = map[string]grpcserver.Rule{
 	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      row(grpcserver.Open, nil, grpcserver.Never),
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": row(grpcserver.Open, nil, grpcserver.Never),
 }
-
-// tenantOf returns the tenant of the principal. Without one nothing may be read: a missing scope is an error.
-func tenantOf(ctx context.Context) string { return grpcserver.PrincipalOf(ctx).Tenant }
 
 // row makes a row of the table.
 func row(s grpcserver.Scope, roles []auth.Role, a grpcserver.Audited) grpcserver.Rule {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/access/admin"
@@ -83,17 +82,6 @@ func (s *KeyService) CreateKey(ctx context.Context, req *memoryv1.CreateKeyReque
 		return nil, err
 	}
 	return &memoryv1.CreateKeyResponse{Key: keyProto(k), Token: token}, nil
-}
-
-// span returns a duration within its limits, 0 where none is set.
-func (c *checker) span(field string, d *durationpb.Duration, least, most time.Duration) time.Duration {
-	if d == nil {
-		return 0
-	}
-	if !d.IsValid() || d.AsDuration() < least || d.AsDuration() > most {
-		c.fault(field, "must be a duration from %v to %v", least, most)
-	}
-	return d.AsDuration()
 }
 
 func (s *KeyService) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest) (*memoryv1.ListKeysResponse, error) {
@@ -230,13 +218,13 @@ func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error)
 		Profile: masked(mask, "default_profile", c.label("tenant.default_profile", in.GetDefaultProfile())),
 	}
 	if mask["models"] {
-		u.Models = c.models(in.GetModels())
+		u.Models = tenantModelsFrom(c, in.GetModels())
 	}
 	for _, l := range quota.All() {
 		switch {
 		case !mask[limitPath(l)] && !mask["limits"]:
 		case set[limitPath(l)]:
-			u.Set[string(l)] = c.limit(l, in.GetLimits().ProtoReflect().Get(limitField(l)).Float())
+			u.Set[string(l)] = limitFrom(c, l, in.GetLimits().ProtoReflect().Get(limitField(l)).Float())
 		default:
 			u.Clear = append(u.Clear, string(l))
 		}
@@ -247,8 +235,8 @@ func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error)
 // maxURL is the most bytes of a base URL.
 const maxURL = 1024
 
-// models checks a tenant's models; nil are the server's.
-func (c *checker) models(in *memoryv1.TenantModels) *store.TenantModels {
+// tenantModelsFrom checks a tenant's models; nil are the server's.
+func tenantModelsFrom(c *checker, in *memoryv1.TenantModels) *store.TenantModels {
 	if in == nil {
 		return &store.TenantModels{}
 	}
@@ -260,8 +248,8 @@ func (c *checker) models(in *memoryv1.TenantModels) *store.TenantModels {
 	}
 }
 
-// limit checks the value of a limit.
-func (c *checker) limit(l quota.Limit, value float64) float64 {
+// limitFrom checks the value of a limit.
+func limitFrom(c *checker, l quota.Limit, value float64) float64 {
 	switch {
 	case !(value >= 0 && value <= quota.Most): // NaN is neither
 		c.fault("tenant."+limitPath(l), "is %v; it must be from 0, which is no limit, to %v", value, quota.Most)

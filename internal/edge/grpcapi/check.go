@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -32,6 +33,7 @@ const (
 	maxInstructions = 256 << 10
 	maxBudget       = contextprofile.MaxTokens
 	maxSessionIDs   = 100
+	maxFilters      = 100
 	maxReplyBytes   = 3 << 20
 )
 
@@ -226,4 +228,26 @@ func (c *checker) value(field string, v *structpb.Value, depth int) {
 
 func isPrintable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// span returns a duration within its limits, 0 where none is set.
+func (c *checker) span(field string, d *durationpb.Duration, least, most time.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	if !d.IsValid() || d.AsDuration() < least || d.AsDuration() > most {
+		c.fault(field, "must be a duration from %v to %v", least, most)
+	}
+	return d.AsDuration()
+}
+
+// timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
+func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
+	if d == nil {
+		return byDefault
+	}
+	if !d.IsValid() || d.AsDuration() < 0 {
+		c.fault(field, "must be a duration that is not negative; leave it out for %v", byDefault)
+	}
+	return d.AsDuration()
 }

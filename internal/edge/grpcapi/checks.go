@@ -50,7 +50,7 @@ func checkParams(req *memoryv1.CheckMessagesRequest) (history.CheckParams, error
 	p := history.CheckParams{
 		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
 		Profile:  c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
-		Counter: c.counter("counter", req.GetCounter()),
+		Counter: counterFrom(c, "counter", req.GetCounter()),
 	}
 	c.count("rules", len(req.GetRules()), contentchecks.MaxRules)
 	for i, r := range req.GetRules() {

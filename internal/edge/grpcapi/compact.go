@@ -42,15 +42,15 @@ func compactParams(req *memoryv1.CompactRequest) (history.CompactParams, error) 
 		Profile:   c.label("profile", req.GetProfile()),
 		Model:     c.label("model", req.GetModel()),
 		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
-		Counter:   c.counter("counter", req.GetCounter()),
+		Counter:   counterFrom(c, "counter", req.GetCounter()),
 		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, contextprofile.MaxStepLimit)),
 	}
-	c.tokensOf("message_tokens", p.Tokens, len(p.Messages))
+	checkTokens(c, "message_tokens", p.Tokens, len(p.Messages))
 	return p, c.err()
 }
 
-// tokensOf checks counts of messages: one each, or none.
-func (c *checker) tokensOf(field string, counts []int64, messages int) {
+// checkTokens checks counts of messages: one each, or none.
+func checkTokens(c *checker, field string, counts []int64, messages int) {
 	if len(counts) != 0 && len(counts) != messages {
 		c.fault(field, "has %d entries for %d messages; give one for each, or none", len(counts), messages)
 	}

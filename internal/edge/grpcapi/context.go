@@ -96,16 +96,16 @@ func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef,
 func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (builder.ContextParams, error) {
 	c := &checker{}
 	p := builder.ContextParams{
-		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
+		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
 		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
 		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(),
 		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai, anthropic or responses"), assembly.RenderStructured),
 		AsOf:   c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
-		Fresh: c.freshness("fresh", req.GetFresh()),
+		Fresh: freshnessFrom(c, "fresh", req.GetFresh()),
 		Policy: contextprofile.Call{
 			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
-			Overrides:           c.overrides(req.GetOverrides()),
+			Overrides:           overridesFrom(c, req.GetOverrides()),
 			ReserveOutputTokens: between(c, "reserve_output_tokens", req.GetReserveOutputTokens(), 0, maxBudget),
 			ToolSchemaTokens:    between(c, "tool_schema_tokens", req.GetToolSchemaTokens(), 0, maxBudget),
 		},
@@ -137,7 +137,7 @@ func contextBytes(req *memoryv1.BuildContextRequest) int {
 // defaultFreshness is how long a context waits for background work where the request does not say.
 const defaultFreshness = 2 * time.Second
 
-func (c *checker) freshness(field string, in *memoryv1.Freshness) *work.Wait {
+func freshnessFrom(c *checker, field string, in *memoryv1.Freshness) *work.Wait {
 	if in == nil {
 		return nil
 	}

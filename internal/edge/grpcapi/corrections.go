@@ -12,7 +12,7 @@ import (
 func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
 	c := &checker{}
 	found, err := s.change(ctx, req.GetUserId(), c, summaries.SummaryChange{
-		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
+		SummaryRef: summaryRef(ctx, c, "", req), Cause: memory.SummaryRebuilt, RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	})
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.Rebui
 func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.UpdateSummaryRequest) (*memoryv1.UpdateSummaryResponse, error) {
 	c, in := &checker{}, req.GetSummary()
 	found, err := s.change(ctx, in.GetUserId(), c, summaries.SummaryChange{
-		SummaryRef: c.summaryRef(ctx, "summary.", in), Cause: memory.SummaryCorrected, Text: c.correction("summary.text", in.GetText()),
+		SummaryRef: summaryRef(ctx, c, "summary.", in), Cause: memory.SummaryCorrected, Text: correctionFrom(c, "summary.text", in.GetText()),
 		ETag: in.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	})
@@ -37,7 +37,7 @@ func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.Update
 func (s *SummaryService) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
 	c := &checker{}
 	change := summaries.SummaryChange{
-		SummaryRef: c.summaryRef(ctx, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
+		SummaryRef: summaryRef(ctx, c, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),
 		ETag: req.GetEtag(), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	}
@@ -69,8 +69,8 @@ func (s *SummaryService) change(ctx context.Context, userID string, c *checker, 
 // maxCorrection is how large a correction may be before its tokens are counted, in bytes: more than any profile allows.
 const maxCorrection = 64 << 10
 
-// correction checks a text of one or more lines.
-func (c *checker) correction(field, s string) string {
+// correctionFrom checks a text of one or more lines.
+func correctionFrom(c *checker, field, s string) string {
 	c.bytes(field, len(s), maxCorrection)
 	lines := strings.NewReplacer("\r\n", "", "\n", "", "\t", "", zeroWidthJoiner, "")
 	switch {
@@ -86,7 +86,7 @@ func (s *SummaryService) ListSummaryRevisions(
 	ctx context.Context, req *memoryv1.ListSummaryRevisionsRequest,
 ) (*memoryv1.ListSummaryRevisionsResponse, error) {
 	c := &checker{}
-	ref := c.summaryRef(ctx, "", req)
+	ref := summaryRef(ctx, c, "", req)
 	if err := c.err(); err != nil {
 		return nil, err
 	}

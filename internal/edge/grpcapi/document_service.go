@@ -199,7 +199,7 @@ func documentProto(userID string, d memory.Document, form valueForm) *memoryv1.D
 
 func (s *DocumentService) GetDocument(ctx context.Context, req *memoryv1.GetDocumentRequest) (*memoryv1.GetDocumentResponse, error) {
 	c := documentChecker{&checker{}}
-	user, place := c.user(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
+	user, place := c.userRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (s *DocumentService) DeleteDocument(
 	ctx context.Context, req *memoryv1.DeleteDocumentRequest,
 ) (*memoryv1.DeleteDocumentResponse, error) {
 	c := documentChecker{&checker{}}
-	user, place := c.user(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
+	user, place := c.userRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (s *DocumentService) DeleteDocument(
 func (s *DocumentService) ListDocuments(ctx context.Context, req *memoryv1.ListDocumentsRequest) (*memoryv1.ListDocumentsResponse, error) {
 	c := documentChecker{&checker{}}
 	q := store.DocumentList{
-		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.page(req.GetPageSize(), 50, 500),
+		User: c.userRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.page(req.GetPageSize(), 50, 500),
 	}
 	last, err := c.pagePosition(req)
 	if err != nil {
@@ -266,7 +266,7 @@ func (s *DocumentService) SearchDocuments(
 ) (*memoryv1.SearchDocumentsResponse, error) {
 	c := documentChecker{&checker{}}
 	search := recall.DocumentSearch{
-		User: c.user(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
+		User: c.userRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
 		Filter: c.filter(req), MinScore: between(c.checker, "min_score", req.GetMinScore(), 0, 1),
 		Offset: int(between(c.checker, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.page(req.GetPageSize(), 10, 100),
 		Beside: unrelatedOf(req.GetIncludeUnrelated()),
@@ -306,7 +306,7 @@ func (s *DocumentService) ListNamespaces(
 	ctx context.Context, req *memoryv1.ListNamespacesRequest,
 ) (*memoryv1.ListNamespacesResponse, error) {
 	c := documentChecker{&checker{}}
-	user, size := c.user(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
+	user, size := c.userRef(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
 	pattern := documentquery.Pattern{
 		Prefix: c.labels("prefix", req.GetPrefix()), Suffix: c.labels("suffix", req.GetSuffix()),
 		MaxDepth: int(between(c.checker, "max_depth", req.GetMaxDepth(), 0, documentquery.MaxLabels)),

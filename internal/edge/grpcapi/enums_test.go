@@ -72,18 +72,4 @@ func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
 	} {
 		t.Run(name, check)
 	}
-	t.Run("TokenCounter", func(t *testing.T) {
-		values := memoryv1.TokenCounter_name
-		names := map[string]bool{}
-		for n := range values {
-			c := &checker{}
-			names[c.counter("counter", memoryv1.TokenCounter(n))] = true
-			if c.err() != nil {
-				t.Error(c.err())
-			}
-		}
-		if len(names) != len(values) {
-			t.Errorf("%d values are %d names", len(values), len(names))
-		}
-	})
 }

@@ -29,7 +29,7 @@ type messageEraser interface {
 func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
 	c := &checker{}
 	erase := eraser.Erase{
-		Kind: memory.EraseUser, User: c.user(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
+		Kind: memory.EraseUser, User: c.userRef(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
 	}
 	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
@@ -41,7 +41,7 @@ func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequ
 
 func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	erase := eraser.Erase{
 		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
 		Wait: c.timeout("wait", req.GetWait(), 0),
@@ -55,7 +55,7 @@ func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteS
 
 func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	erase := eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Messages: messageChoice(c, req),
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
@@ -95,7 +95,7 @@ func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) eraser.Messa
 
 func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
 	c := &checker{}
-	ref := c.summaryRef(ctx, "", req)
+	ref := summaryRef(ctx, c, "", req)
 	erase := eraser.Erase{
 		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
 		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
@@ -137,7 +137,7 @@ const defaultPop = 1
 
 func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	if n := req.GetCount(); n < 0 || n > maxMessages {
 		c.fault("count", "is %d; it must be 1 to %d, or 0 for %d", n, maxMessages, defaultPop)
 	}
@@ -219,7 +219,7 @@ func (s *MemoryService) ReplaceMessages(
 
 func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (sessions.ReplaceParams, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	p := sessions.ReplaceParams{
 		After: req.GetAfterSeq(), ETag: c.label("etag", req.GetEtag()),
 		Turn: sessions.RecordParams{

@@ -14,7 +14,6 @@ import (
 const (
 	maxAttributeBytes = 64
 	maxLanguageBytes  = 35 // what RFC 5646 §4.4.1 asks everybody to take
-	maxFilters        = 100
 	maxSignificance   = 10
 )
 
@@ -39,19 +38,19 @@ func evidenceProto(in []memory.Evidence) []*memoryv1.Evidence {
 }
 
 // factFromProto checks and converts what a person may state of a fact. What is not set stays zero.
-func (c *checker) factFromProto(path string, in *memoryv1.Fact) memory.Fact {
+func factFromProto(c *checker, path string, in *memoryv1.Fact) memory.Fact {
 	return memory.Fact{
-		ID: in.GetFactId(), Text: c.factText(path+".text", in.GetText()),
+		ID: in.GetFactId(), Text: factTextFrom(c, path+".text", in.GetText()),
 		Category:     oneOf(c, path+".category", categories, in.GetCategory(), categoryWords),
 		Tags:         tagsFrom(c, path+".tags", in.GetTags()),
 		Significance: int(between(c, path+".significance", in.GetSignificance(), 0, maxSignificance)),
-		Subject:      c.name(path+".subject", in.GetSubject()), Attribute: c.attribute(path+".attribute", in.GetAttribute()),
+		Subject:      c.name(path+".subject", in.GetSubject()), Attribute: attributeFrom(c, path+".attribute", in.GetAttribute()),
 		ValidFrom: c.time(path+".valid_from", in.GetValidFrom()), ValidTo: c.time(path+".valid_to", in.GetValidTo()),
-		Pinned: in.GetPinned(), Language: c.language(path+".language", in.GetLanguage()),
+		Pinned: in.GetPinned(), Language: languageFrom(c, path+".language", in.GetLanguage()),
 	}
 }
 
-func (c *checker) factText(field, s string) string {
+func factTextFrom(c *checker, field, s string) string {
 	c.bytes(field, len(s), extract.MaxFactBytes)
 	if !isPrintable(strings.ReplaceAll(s, zeroWidthJoiner, "")) {
 		c.fault(field, "has a character that is not printable; write one statement on one line")
@@ -59,8 +58,8 @@ func (c *checker) factText(field, s string) string {
 	return s
 }
 
-// statement checks that a fact says something.
-func (c *checker) statement(field, s string) {
+// checkStatement checks that a fact says something.
+func checkStatement(c *checker, field, s string) {
 	if strings.TrimSpace(s) == "" {
 		c.fault(field, "is required: 1 to %d bytes of printable UTF-8", extract.MaxFactBytes)
 	}
@@ -68,8 +67,8 @@ func (c *checker) statement(field, s string) {
 
 const categoryWords = "preference, personal_info, goal, pain_point, decision or other"
 
-// categories checks which categories are asked for; nil means all.
-func (c *checker) categories(field string, in []memoryv1.Category) []memory.Category {
+// categoriesFrom checks which categories are asked for; nil means all.
+func categoriesFrom(c *checker, field string, in []memoryv1.Category) []memory.Category {
 	c.count(field, len(in), maxFilters)
 	var out []memory.Category
 	for i, k := range in {
@@ -82,7 +81,7 @@ func (c *checker) categories(field string, in []memoryv1.Category) []memory.Cate
 	return out
 }
 
-func (c *checker) attribute(field, s string) string {
+func attributeFrom(c *checker, field, s string) string {
 	c.bytes(field, len(s), maxAttributeBytes)
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		c.fault(field, "may only have a-z, 0-9 and _, such as home_city")
@@ -90,8 +89,8 @@ func (c *checker) attribute(field, s string) string {
 	return s
 }
 
-// language returns a BCP 47 tag in its canonical spelling, "" where none is set.
-func (c *checker) language(field, s string) string {
+// languageFrom returns a BCP 47 tag in its canonical spelling, "" where none is set.
+func languageFrom(c *checker, field, s string) string {
 	if s == "" {
 		return ""
 	}

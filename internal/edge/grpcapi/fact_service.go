@@ -37,10 +37,10 @@ type factSearcher interface {
 func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
 	c, in := &checker{}, req.GetFact()
 	create := facts.FactCreation{
-		User: c.factUser(ctx, in), Fact: c.factFromProto("fact", in), RequestID: c.label("request_id", req.GetRequestId()),
+		User: factUser(ctx, c, in), Fact: factFromProto(c, "fact", in), RequestID: c.label("request_id", req.GetRequestId()),
 		Author: c.name("author", req.GetAuthor()),
 	}
-	c.statement("fact.text", create.Fact.Text)
+	checkStatement(c, "fact.text", create.Fact.Text)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRe
 	return &memoryv1.CreateFactResponse{Fact: factProto(in.GetUserId(), fact)}, nil
 }
 
-func (c *checker) factUser(ctx context.Context, in *memoryv1.Fact) memory.UserRef {
+func factUser(ctx context.Context, c *checker, in *memoryv1.Fact) memory.UserRef {
 	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("fact.user_id", in.GetUserId())}
 }
 
@@ -63,7 +63,7 @@ type factRequest interface {
 
 func factRef(ctx context.Context, req factRequest) (facts.FactRef, error) {
 	c := &checker{}
-	ref := facts.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
+	ref := facts.FactRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
 	return ref, c.err()
 }
 
@@ -82,7 +82,7 @@ func (s *FactService) GetFact(ctx context.Context, req *memoryv1.GetFactRequest)
 func (s *FactService) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequest) (*memoryv1.ListFactsResponse, error) {
 	c := &checker{}
 	q := store.FactQuery{
-		User: c.user(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: c.categories("categories", req.GetCategories()),
+		User: c.userRef(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
 		SessionID: c.label("session_id", req.GetSessionId()), Limit: c.page(req.GetPageSize(), 50, 500),
 	}
 	last, err := c.timePosition(req)
@@ -106,7 +106,7 @@ func (s *FactService) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequ
 func (s *FactService) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
 	c := &checker{}
 	search := recall.FactSearch{
-		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: c.categories("categories", req.GetCategories()),
+		User: c.userRef(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
 		MinScore: between(c, "min_score", req.GetMinScore(), 0, 1), Limit: c.page(req.GetPageSize(), 20, 200),
 		AsOf: c.time("as_of", req.GetAsOf()),
 	}
@@ -162,10 +162,10 @@ func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (facts.Fac
 		"valid_from": in.GetValidFrom() != nil, "valid_to": in.GetValidTo() != nil, "pinned": in.GetPinned(),
 		"language": in.GetLanguage() != "",
 	})
-	user, to := c.factUser(ctx, in), c.factFromProto("fact", in)
+	user, to := factUser(ctx, c, in), factFromProto(c, "fact", in)
 	c.id("fact.fact_id", in.GetFactId())
 	if mask["text"] {
-		c.statement("fact.text", to.Text)
+		checkStatement(c, "fact.text", to.Text)
 	}
 	if mask["valid_from"] && in.GetValidFrom() == nil {
 		c.fault("fact.valid_from", "is required where update_mask names it: since when the fact holds")
@@ -224,7 +224,7 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
 	c := &checker{}
 	restore := facts.FactRestore{
-		FactRef:  facts.FactRef{User: c.user(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
+		FactRef:  facts.FactRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
 		Revision: req.GetRevision(), Author: c.name("author", req.GetAuthor()),
 	}
 	if restore.Revision < 0 {
@@ -242,7 +242,7 @@ func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFact
 
 func (s *FactService) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
 	c := &checker{}
-	q := store.QuarantineQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
+	q := store.QuarantineQuery{User: c.userRef(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err

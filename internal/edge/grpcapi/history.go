@@ -44,7 +44,7 @@ func countParams(req *memoryv1.CountTokensRequest) (history.CountParams, error) 
 	c := &checker{}
 	p := history.CountParams{
 		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
-		Model: c.label("model", req.GetModel()), Counter: c.counter("counter", req.GetCounter()), Tools: req.GetToolsJson(),
+		Model: c.label("model", req.GetModel()), Counter: counterFrom(c, "counter", req.GetCounter()), Tools: req.GetToolsJson(),
 	}
 	c.bytes("tools_json", len(p.Tools), maxTools)
 	c.count("texts", len(p.Texts), maxMessages)
@@ -56,8 +56,8 @@ func countParams(req *memoryv1.CountTokensRequest) (history.CountParams, error) 
 	return p, c.err()
 }
 
-// counter returns a counter's name, "" where none is set.
-func (c *checker) counter(field string, k memoryv1.TokenCounter) string {
+// counterFrom returns a counter's name, "" where none is set.
+func counterFrom(c *checker, field string, k memoryv1.TokenCounter) string {
 	//exhaustive:enforce
 	switch k {
 	case memoryv1.TokenCounter_TOKEN_COUNTER_UNSPECIFIED:

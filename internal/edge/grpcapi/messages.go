@@ -14,7 +14,7 @@ import (
 func (s *MemoryService) ListMessages(ctx context.Context, req *memoryv1.ListMessagesRequest) (*memoryv1.ListMessagesResponse, error) {
 	c := &checker{}
 	q := store.MessageQuery{
-		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
+		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
 		NewestFirst: req.GetNewestFirst(), WithOriginal: req.GetIncludeOriginal(), MaxBytes: maxReplyBytes,
 	}
 	from := between(c, "from_seq", req.GetFromSeq(), 0, 1<<62)
@@ -76,7 +76,7 @@ func (s *MemoryService) UpdateMessage(ctx context.Context, req *memoryv1.UpdateM
 func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (store.MessageUpdate, error) {
 	c, in := &checker{}, req.GetMessage()
 	u := store.MessageUpdate{
-		Ref:       c.ref(ctx, req.GetUserId(), req.GetSessionId()),
+		Ref:       c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()),
 		MessageID: c.id("message.id", in.GetId()),
 	}
 	mask := c.mask(req.GetUpdateMask(), map[string]bool{

@@ -11,16 +11,16 @@ import (
 	"github.com/stratamem/strata/internal/contexts/settingschema"
 )
 
-// overrides converts what a call changes of its profile. Every field is found in contextprofile.Overridable by its name: a number or
+// overridesFrom converts what a call changes of its profile. Every field is found in contextprofile.Overridable by its name: a number or
 // boolean needs nothing here; what has a type of its own is converted in given.
-func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overrides {
+func overridesFrom(c *checker, in *memoryv1.ContextOverrides) contextprofile.Overrides {
 	var out contextprofile.Overrides
 	if in == nil {
 		return out
 	}
-	switched := c.sections(in.GetSections())
+	switched := switchesFrom(c, in.GetSections())
 	for _, f := range contextprofile.Overridable() {
-		value := c.given(in, f.API)
+		value := overrideFrom(c, in, f.API)
 		if enabled, ok := switched[f.API]; ok {
 			value = enabled
 		}
@@ -30,7 +30,7 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overri
 		var p contextprofile.Profile
 		f.Set(&p, value)
 		if fault, wrong := f.Check(&p); wrong {
-			c.all("overrides", []settingschema.Fault{fault})
+			addFaults(c, "overrides", []settingschema.Fault{fault})
 			continue
 		}
 		out = out.With(f.Key, value)
@@ -38,8 +38,8 @@ func (c *checker) overrides(in *memoryv1.ContextOverrides) contextprofile.Overri
 	return out
 }
 
-// given is the value that the call has for a field of ContextOverrides, nil for none.
-func (c *checker) given(in *memoryv1.ContextOverrides, field string) any {
+// overrideFrom returns the value that the call has for a field of ContextOverrides, nil for none.
+func overrideFrom(c *checker, in *memoryv1.ContextOverrides, field string) any {
 	path := "overrides." + field
 	switch field {
 	case "memory_role":
@@ -47,14 +47,14 @@ func (c *checker) given(in *memoryv1.ContextOverrides, field string) any {
 	case "memory_place":
 		return orNone(oneOf(c, path, memoryPlaces, in.GetMemoryPlace(), "before or after"))
 	case "counter":
-		return orNone(c.counter(path, in.GetCounter()))
+		return orNone(counterFrom(c, path, in.GetCounter()))
 	case "categories":
-		if categories := c.categories(path, in.GetCategories()); categories != nil {
+		if categories := categoriesFrom(c, path, in.GetCategories()); categories != nil {
 			return categories
 		}
 		return nil
 	case "policy":
-		return c.historyOverride(path, in.GetPolicy())
+		return historyOverrideFrom(c, path, in.GetPolicy())
 	case "previous_sessions.max_age":
 		if age := in.GetPreviousSessions().GetMaxAge(); age != nil {
 			return c.timeout(path, age, 0)
@@ -84,7 +84,7 @@ func scalar(m protoreflect.Message, path []string) any {
 	return m.Get(f).Interface()
 }
 
-func (c *checker) historyOverride(field string, in *memoryv1.ContextPolicy) any {
+func historyOverrideFrom(c *checker, field string, in *memoryv1.ContextPolicy) any {
 	p := contextPolicyFrom(c, field, in)
 	if in.GetHide() != nil {
 		c.fault(field+".hide", "is set, but a session is hidden from by UpdateSession's context_start_seq "+
@@ -96,8 +96,8 @@ func (c *checker) historyOverride(field string, in *memoryv1.ContextPolicy) any 
 	return *p
 }
 
-// sections are the sections that a call turns on or off, by their names in contextprofile.Overridable.
-func (c *checker) sections(in []*memoryv1.SectionSwitch) map[string]bool {
+// switchesFrom returns the sections that a call turns on or off, by their names in contextprofile.Overridable.
+func switchesFrom(c *checker, in []*memoryv1.SectionSwitch) map[string]bool {
 	out := map[string]bool{}
 	for i, s := range in {
 		name, ok := switchName(s.GetSection())

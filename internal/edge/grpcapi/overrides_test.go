@@ -91,13 +91,13 @@ func TestOverrides(t *testing.T) {
 		t.Run(f.API+" is taken at its limits and refused beyond them by its path", func(t *testing.T) {
 			for _, value := range []any{low, high} {
 				c := &checker{}
-				if o := c.overrides(with(t, f.API, value)); c.err() != nil || !o.Has(f.Key) {
+				if o := overridesFrom(c, with(t, f.API, value)); c.err() != nil || !o.Has(f.Key) {
 					t.Errorf("%v: %v", value, c.err())
 				}
 			}
 			for _, value := range []any{plus(low, -1), plus(high, 1)} {
 				c := &checker{}
-				o := c.overrides(with(t, f.API, value))
+				o := overridesFrom(c, with(t, f.API, value))
 				want := fmt.Sprintf("overrides.%s: is %v; it must be from %v to %v", f.API, value, low, high)
 				if err := c.err(); err == nil || err.Error() != want || o.Has(f.Key) {
 					t.Errorf("got %v, want %s", err, want)

@@ -31,12 +31,12 @@ func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *co
 	if in.GetCompress() != nil {
 		p.Compress = compressPolicyFrom(c, field+".compress", in.GetCompress())
 	}
-	c.all(field, p.Faults())
+	addFaults(c, field, p.Faults())
 	return p
 }
 
-// all takes over what is wrong with a part of a request, whose paths begin with the field.
-func (c *checker) all(field string, faults settingschema.Faults) {
+// addFaults takes over what is wrong with a part of a request, whose paths begin with the field.
+func addFaults(c *checker, field string, faults settingschema.Faults) {
 	for _, f := range faults {
 		if f.Text != "" {
 			c.fault(field+"."+f.API, "%s", f.Text)

@@ -37,7 +37,7 @@ func (s *UserService) ExportUser(req *memoryv1.ExportUserRequest, out grpc.Serve
 	if fault, bad := grpcserver.DecodeFault(req); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
 	}
-	ref := c.user(ctx, req.GetUserId())
+	ref := c.userRef(ctx, req.GetUserId())
 	if err := c.err(); err != nil {
 		return err
 	}

@@ -53,15 +53,6 @@ type sessionEditor interface {
 	UpdateMessage(ctx context.Context, u store.MessageUpdate) (memory.Message, error)
 }
 
-// ref checks the two ids that name a session.
-func (c *checker) ref(ctx context.Context, userID, sessionID string) memory.SessionRef {
-	return c.user(ctx, userID).Session(c.id("session_id", sessionID))
-}
-
-func (c *checker) user(ctx context.Context, userID string) memory.UserRef {
-	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user_id", userID)}
-}
-
 func (s *MemoryService) Record(ctx context.Context, req *memoryv1.RecordRequest) (*memoryv1.RecordResponse, error) {
 	params, err := recordParams(ctx, req)
 	if err != nil {
@@ -77,7 +68,7 @@ func (s *MemoryService) Record(ctx context.Context, req *memoryv1.RecordRequest)
 func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (sessions.RecordParams, error) {
 	c := &checker{}
 	p := sessions.RecordParams{
-		Ref:             c.ref(ctx, req.GetUserId(), req.GetSessionId()),
+		Ref:             c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()),
 		RequestID:       c.label("request_id", req.GetRequestId()),
 		Messages:        messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
 		StatePatch:      statePatchFrom(c, "state_patch", req.GetStatePatch()),

@@ -49,7 +49,7 @@ func (s *MemoryService) SearchMessages(ctx context.Context, req *memoryv1.Search
 func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (recall.SearchParams, []text.Phrase, error) {
 	c := &checker{}
 	p := recall.SearchParams{
-		User: c.user(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
+		User: c.userRef(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
 		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
 		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
 		Roles: searchedRoles(c, req.GetRoles()),

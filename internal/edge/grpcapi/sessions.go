@@ -2,10 +2,6 @@ package grpcapi
 
 import (
 	"context"
-	"slices"
-	"strings"
-
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/memory"
@@ -14,7 +10,7 @@ import (
 
 func (s *MemoryService) GetSession(ctx context.Context, req *memoryv1.GetSessionRequest) (*memoryv1.GetSessionResponse, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -27,7 +23,7 @@ func (s *MemoryService) GetSession(ctx context.Context, req *memoryv1.GetSession
 
 func (s *MemoryService) ListSessions(ctx context.Context, req *memoryv1.ListSessionsRequest) (*memoryv1.ListSessionsResponse, error) {
 	c := &checker{}
-	q := store.SessionQuery{User: c.user(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
+	q := store.SessionQuery{User: c.userRef(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
 	last, err := c.timePosition(req)
 	if err != nil {
 		return nil, err
@@ -79,39 +75,6 @@ func sessionUpdate(ctx context.Context, req *memoryv1.UpdateSessionRequest) (sto
 	u.Title, u.Metadata, u.Profile = masked(mask, "title", title), masked(mask, "metadata", metadata), masked(mask, "profile", profile)
 	u.Extract, u.ContextStart = masked(mask, "extract", extract), masked(mask, "context_start_seq", start)
 	return u, c.err()
-}
-
-// mask returns which fields an update changes: those named, all for *, those set when none is named.
-func (c *checker) mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
-	if len(mask.GetPaths()) == 0 {
-		return set
-	}
-	out := map[string]bool{}
-	for _, path := range mask.GetPaths() {
-		if _, known := set[path]; !known && path != "*" {
-			c.fault("update_mask", "names a field that cannot be changed; it may name %s, or *", strings.Join(fields(set), ", "))
-		}
-		for name := range set {
-			out[name] = out[name] || path == "*" || path == name
-		}
-	}
-	return out
-}
-
-func fields(set map[string]bool) []string {
-	var names []string
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func masked[T any](mask map[string]bool, name string, v T) *T {
-	if !mask[name] {
-		return nil
-	}
-	return &v
 }
 
 func sessionProto(s memory.Session) *memoryv1.Session {

@@ -32,7 +32,7 @@ type summaryEditor interface {
 
 func (s *SummaryService) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
 	c := &checker{}
-	ref := c.summaryRef(ctx, "", req)
+	ref := summaryRef(ctx, c, "", req)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -52,29 +52,29 @@ type namesSummary interface {
 }
 
 // summaryRef reads which summary is named; path is that of the fields, with a dot at its end.
-func (c *checker) summaryRef(ctx context.Context, path string, req namesSummary) summaries.SummaryRef {
+func summaryRef(ctx context.Context, c *checker, path string, req namesSummary) summaries.SummaryRef {
 	ref := summaries.SummaryRef{
-		Kind: c.summaryKind(path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
+		Kind: summaryKindFrom(c, path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
 		User: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id(path+"user_id", req.GetUserId())},
 	}
 	if ref.Kind == memory.SummarySession {
 		c.id(path+"session_id", ref.SessionID)
-		c.unset(path+"name", ref.Name, "the summary of a session is named by session_id")
+		checkUnset(c, path+"name", ref.Name, "the summary of a session is named by session_id")
 	} else {
 		c.id(path+"name", ref.Name)
-		c.unset(path+"session_id", ref.SessionID, "weeks and months are of the user, not of a session")
+		checkUnset(c, path+"session_id", ref.SessionID, "weeks and months are of the user, not of a session")
 	}
 	return ref
 }
 
-func (c *checker) unset(field, s, why string) {
+func checkUnset(c *checker, field, s, why string) {
 	if s != "" {
 		c.fault(field, "must not be set: %s", why)
 	}
 }
 
-// summaryKind returns the kind, a session's where none is set.
-func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.SummaryKind {
+// summaryKindFrom returns the kind, a session's where none is set.
+func summaryKindFrom(c *checker, field string, k memoryv1.SummaryKind) memory.SummaryKind {
 	if k == memoryv1.SummaryKind_SUMMARY_KIND_UNSPECIFIED {
 		return memory.SummarySession
 	}
@@ -88,7 +88,7 @@ func (c *checker) summaryKind(field string, k memoryv1.SummaryKind) memory.Summa
 func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
 	c := &checker{}
 	q := summaries.SummaryQuery{
-		User: c.user(ctx, req.GetUserId()), Kind: c.summaryKind("kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
+		User: c.userRef(ctx, req.GetUserId()), Kind: summaryKindFrom(c, "kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
 		Review: req.GetWithheld(),
 	}
 	last, err := c.timePosition(req)
@@ -123,7 +123,7 @@ func summaryPage(req *memoryv1.ListSummariesRequest, page []summaries.Summary, n
 
 func (s *SummaryService) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
 	c := &checker{}
-	ref := c.ref(ctx, req.GetUserId(), req.GetSessionId())
+	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type users interface {
 
 func (s *UserService) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
 	c := &checker{}
-	ref := c.user(ctx, req.GetUserId())
+	ref := c.userRef(ctx, req.GetUserId())
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.Use
 	})
 	u := store.UserUpdate{
 		Ref:      memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user.user_id", in.GetUserId())},
-		Timezone: masked(mask, "timezone", c.timezone("user.timezone", in.GetTimezone())),
-		Language: masked(mask, "language", c.language("user.language", in.GetLanguage())),
+		Timezone: masked(mask, "timezone", timezoneFrom(c, "user.timezone", in.GetTimezone())),
+		Language: masked(mask, "language", languageFrom(c, "user.language", in.GetLanguage())),
 		Extract:  masked(mask, "extract", extractOrAllowFrom(c, "user.extract", in.GetExtract())),
 		ETag:     c.label("user.etag", in.GetEtag()),
 
@@ -106,8 +106,8 @@ func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.Use
 	return u, c.err()
 }
 
-// timezone checks an IANA name. The server's own zone, which Go calls Local, is nobody's.
-func (c *checker) timezone(field, s string) string {
+// timezoneFrom checks an IANA name. The server's own zone, which Go calls Local, is nobody's.
+func timezoneFrom(c *checker, field, s string) string {
 	c.bytes(field, len(s), maxID)
 	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
 		c.fault(field, "is no timezone of the IANA database, such as Asia/Seoul; leave it empty for UTC")

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/learning/extract"
@@ -58,7 +56,7 @@ func (s *WorkService) WaitForWatermark(
 ) (*memoryv1.WaitForWatermarkResponse, error) {
 	c := &checker{}
 	wait := work.Wait{
-		Ref: c.ref(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
+		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
 		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
 	}
 	if wait.MinSeq < 0 {
@@ -80,17 +78,6 @@ const (
 	watermarkWords = "indexed, extracted or summarised"
 	jobStateWords  = "open, answered, parked, applied, skipped, split, reverted or replaced"
 )
-
-// timeout returns how long to wait. The call's own deadline ends every wait, so a long one is not refused.
-func (c *checker) timeout(field string, d *durationpb.Duration, byDefault time.Duration) time.Duration {
-	if d == nil {
-		return byDefault
-	}
-	if !d.IsValid() || d.AsDuration() < 0 {
-		c.fault(field, "must be a duration that is not negative; leave it out for %v", byDefault)
-	}
-	return d.AsDuration()
-}
 
 func watermarksProto(w work.Watermarks) *memoryv1.Watermarks {
 	return &memoryv1.Watermarks{Recorded: w.Recorded, Indexed: w.Indexed, Extracted: w.Extracted, Summarised: w.Summarised}
@@ -148,7 +135,7 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (work.JobQuery
 	if q.SessionID != "" && q.UserID == "" {
 		c.fault("user_id", "is required with session_id: a session is one of a user")
 	}
-	q.Kinds = c.jobKinds("kinds", req.GetKinds())
+	q.Kinds = jobKindsFrom(c, "kinds", req.GetKinds())
 	if q.UserID == "" && q.Tenant == auth.DefaultTenant { // they are about all tenants
 		q.Maintenance = maintenanceKinds(req.GetKinds())
 	}
@@ -168,8 +155,8 @@ func maintenanceKinds(asked []memoryv1.JobKind) []work.MaintenanceKind {
 	return out
 }
 
-// jobKinds returns the kinds of jobs that are meant; those of no user and erasures are none.
-func (c *checker) jobKinds(field string, in []memoryv1.JobKind) []memory.JobKind {
+// jobKindsFrom returns the kinds of jobs that are meant; those of no user and erasures are none.
+func jobKindsFrom(c *checker, field string, in []memoryv1.JobKind) []memory.JobKind {
 	c.count(field, len(in), maxFilters)
 	var out []memory.JobKind
 	for i, k := range in {
@@ -224,7 +211,7 @@ type jobRequest interface {
 
 func jobRef(ctx context.Context, req jobRequest) (store.JobRef, error) {
 	c := &checker{}
-	ref := store.JobRef{User: c.user(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
+	ref := store.JobRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
 	return ref, c.err()
 }
 
