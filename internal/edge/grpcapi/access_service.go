@@ -12,6 +12,8 @@ import (
 	"github.com/stratamem/strata/internal/access/admin"
 	"github.com/stratamem/strata/internal/access/auth"
 	"github.com/stratamem/strata/internal/access/quota"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -40,12 +42,12 @@ const (
 
 // keyTenant is the tenant whose keys are meant. It is the only field that names a tenant, and takes an admin of the server.
 func keyTenant(ctx context.Context, named string) (string, error) {
-	c := &checker{}
-	c.label("tenant", named)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	c.Label("tenant", named)
+	if err := c.Err(); err != nil {
 		return "", err
 	}
-	own := tenantOf(ctx)
+	own := requests.TenantOf(ctx)
 	if named == "" || named == own {
 		return own, nil
 	}
@@ -60,21 +62,21 @@ func (s *KeyService) CreateKey(ctx context.Context, req *memoryv1.CreateKeyReque
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{}
-	role, _ := keyRoles.from(req.GetRole())
+	c := &requests.Checker{}
+	role, _ := enums.KeyRoles.From(req.GetRole())
 	n := admin.NewAPIKey{
-		Tenant: tenant, Role: role, UserID: c.label("user_id", req.GetUserId()), Name: c.name("name", req.GetName()),
-		TTL: c.span("ttl", req.GetTtl(), minKeyTTL, maxKeyTTL),
+		Tenant: tenant, Role: role, UserID: c.Label("user_id", req.GetUserId()), Name: c.Name("name", req.GetName()),
+		TTL: c.Span("ttl", req.GetTtl(), minKeyTTL, maxKeyTTL),
 	}
 	switch {
 	case role == auth.RoleNone:
-		c.fault("role", "is %d; it must be agent, user, operator or admin", req.GetRole())
+		c.Fault("role", "is %d; it must be agent, user, operator or admin", req.GetRole())
 	case role == auth.RoleUser && n.UserID == "":
-		c.fault("user_id", "is required with the role user: the key may act for that user alone")
+		c.Fault("user_id", "is required with the role user: the key may act for that user alone")
 	case (role == auth.RoleOperator || role == auth.RoleAdmin) && n.UserID != "":
-		c.fault("user_id", "must be empty with the role %s, which is about no user or about all", role)
+		c.Fault("user_id", "must be empty with the role %s, which is about no user or about all", role)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	k, token, err := s.Keys.CreateKey(ctx, n)
@@ -89,9 +91,9 @@ func (s *KeyService) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{}
-	q := store.KeyQuery{Tenant: tenant, Limit: c.page(req.GetPageSize(), 50, 500)}
-	last, err := c.pagePosition(req)
+	c := &requests.Checker{}
+	q := store.KeyQuery{Tenant: tenant, Limit: c.Page(req.GetPageSize(), 50, 500)}
+	last, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +107,7 @@ func (s *KeyService) ListKeys(ctx context.Context, req *memoryv1.ListKeysRequest
 		out.Keys = append(out.Keys, keyProto(k))
 	}
 	if more {
-		out.NextPageToken = pageToken(req, []byte(page[len(page)-1].ID))
+		out.NextPageToken = requests.PageToken(req, []byte(page[len(page)-1].ID))
 	}
 	return out, nil
 }
@@ -115,9 +117,9 @@ func keyRef(ctx context.Context, tenant, id string) (store.KeyRef, error) {
 	if err != nil {
 		return store.KeyRef{}, err
 	}
-	c := &checker{}
-	ref := store.KeyRef{Tenant: tenant, ID: c.id("key_id", id)}
-	return ref, c.err()
+	c := &requests.Checker{}
+	ref := store.KeyRef{Tenant: tenant, ID: c.ID("key_id", id)}
+	return ref, c.Err()
 }
 
 func (s *KeyService) RotateKey(ctx context.Context, req *memoryv1.RotateKeyRequest) (*memoryv1.RotateKeyResponse, error) {
@@ -125,11 +127,11 @@ func (s *KeyService) RotateKey(ctx context.Context, req *memoryv1.RotateKeyReque
 	if err != nil {
 		return nil, err
 	}
-	c, grace := &checker{}, defaultGrace
+	c, grace := &requests.Checker{}, defaultGrace
 	if req.GetGrace() != nil {
-		grace = c.span("grace", req.GetGrace(), 0, maxGrace)
+		grace = c.Span("grace", req.GetGrace(), 0, maxGrace)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	k, token, err := s.Keys.RotateKey(ctx, ref, grace)
@@ -154,7 +156,7 @@ func (s *KeyService) RevokeKey(ctx context.Context, req *memoryv1.RevokeKeyReque
 func keyProto(k store.Key) *memoryv1.Key {
 	role, _ := auth.ParseRole(k.Role) // one that this program does not know may do nothing
 	return &memoryv1.Key{
-		KeyId: k.ID, Tenant: k.Tenant, Role: keyRoles.to(role), UserId: k.UserID, Name: k.Name, Prefix: auth.TokenPrefix(k.ID),
+		KeyId: k.ID, Tenant: k.Tenant, Role: enums.KeyRoles.To(role), UserId: k.UserID, Name: k.Name, Prefix: auth.TokenPrefix(k.ID),
 		CreateTime: timeProto(k.CreateTime), ExpireTime: timeProto(k.ExpireTime), RevokeTime: timeProto(k.RevokeTime),
 		LastUseTime: timeProto(k.UseTime), OldTokenExpireTime: timeProto(k.OldUntil),
 	}
@@ -207,15 +209,15 @@ func (s *TenantService) UpdateTenant(ctx context.Context, req *memoryv1.UpdateTe
 }
 
 func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error) {
-	c, in := &checker{}, req.GetTenant()
+	c, in := &requests.Checker{}, req.GetTenant()
 	set := map[string]bool{"limits": false, "default_profile": in.GetDefaultProfile() != "", "models": in.GetModels() != nil}
 	for _, l := range quota.All() {
 		set[limitPath(l)] = in.GetLimits().ProtoReflect().Has(limitField(l))
 	}
-	mask := c.mask(req.GetUpdateMask(), set)
+	mask := c.Mask(req.GetUpdateMask(), set)
 	u := store.TenantUpdate{
-		ID: c.id("tenant.tenant", in.GetTenant()), Set: map[string]float64{},
-		Profile: masked(mask, "default_profile", c.label("tenant.default_profile", in.GetDefaultProfile())),
+		ID: c.ID("tenant.tenant", in.GetTenant()), Set: map[string]float64{},
+		Profile: requests.Masked(mask, "default_profile", c.Label("tenant.default_profile", in.GetDefaultProfile())),
 	}
 	if mask["models"] {
 		u.Models = tenantModelsFrom(c, in.GetModels())
@@ -229,32 +231,32 @@ func tenantUpdate(req *memoryv1.UpdateTenantRequest) (store.TenantUpdate, error)
 			u.Clear = append(u.Clear, string(l))
 		}
 	}
-	return u, c.err()
+	return u, c.Err()
 }
 
 // maxURL is the most bytes of a base URL.
 const maxURL = 1024
 
 // tenantModelsFrom checks a tenant's models; nil are the server's.
-func tenantModelsFrom(c *checker, in *memoryv1.TenantModels) *store.TenantModels {
+func tenantModelsFrom(c *requests.Checker, in *memoryv1.TenantModels) *store.TenantModels {
 	if in == nil {
 		return &store.TenantModels{}
 	}
-	c.bytes("tenant.models.chat_base_url", len(in.GetChatBaseUrl()), maxURL)
+	c.Bytes("tenant.models.chat_base_url", len(in.GetChatBaseUrl()), maxURL)
 	return &store.TenantModels{
-		BaseURL: in.GetChatBaseUrl(), Key: c.label("tenant.models.chat_key", in.GetChatKey()),
-		Summary:    c.id("tenant.models.summary_model", in.GetSummaryModel()),
-		Extraction: c.id("tenant.models.extraction_model", in.GetExtractionModel()),
+		BaseURL: in.GetChatBaseUrl(), Key: c.Label("tenant.models.chat_key", in.GetChatKey()),
+		Summary:    c.ID("tenant.models.summary_model", in.GetSummaryModel()),
+		Extraction: c.ID("tenant.models.extraction_model", in.GetExtractionModel()),
 	}
 }
 
 // limitFrom checks the value of a limit.
-func limitFrom(c *checker, l quota.Limit, value float64) float64 {
+func limitFrom(c *requests.Checker, l quota.Limit, value float64) float64 {
 	switch {
 	case !(value >= 0 && value <= quota.Most): // NaN is neither
-		c.fault("tenant."+limitPath(l), "is %v; it must be from 0, which is no limit, to %v", value, quota.Most)
+		c.Fault("tenant."+limitPath(l), "is %v; it must be from 0, which is no limit, to %v", value, quota.Most)
 	case l.IsWhole() && value != math.Trunc(value):
-		c.fault("tenant."+limitPath(l), "is %v; it must be a whole number", value)
+		c.Fault("tenant."+limitPath(l), "is %v; it must be a whole number", value)
 	}
 	return value
 }
@@ -280,9 +282,9 @@ func limitsProto(value func(quota.Limit) (float64, bool)) *memoryv1.TenantLimits
 }
 
 func (s *TenantService) ListTenants(ctx context.Context, req *memoryv1.ListTenantsRequest) (*memoryv1.ListTenantsResponse, error) {
-	c := &checker{}
-	q := store.TenantQuery{Limit: c.page(req.GetPageSize(), 50, 500)}
-	last, err := c.pagePosition(req)
+	c := &requests.Checker{}
+	q := store.TenantQuery{Limit: c.Page(req.GetPageSize(), 50, 500)}
+	last, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -296,18 +298,18 @@ func (s *TenantService) ListTenants(ctx context.Context, req *memoryv1.ListTenan
 		out.Tenants = append(out.Tenants, tenantProto(t))
 	}
 	if more {
-		out.NextPageToken = pageToken(req, []byte(page[len(page)-1].ID))
+		out.NextPageToken = requests.PageToken(req, []byte(page[len(page)-1].ID))
 	}
 	return out, nil
 }
 
 func (s *TenantService) SuspendTenant(ctx context.Context, req *memoryv1.SuspendTenantRequest) (*memoryv1.SuspendTenantResponse, error) {
-	c := &checker{}
-	id := c.id("tenant", req.GetTenant())
+	c := &requests.Checker{}
+	id := c.ID("tenant", req.GetTenant())
 	if id == auth.DefaultTenant {
-		c.fault("tenant", "is %s, whose admins alone could resume it: revoke its keys instead", id)
+		c.Fault("tenant", "is %s, whose admins alone could resume it: revoke its keys instead", id)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	t, err := s.Tenants.SuspendTenant(ctx, id)
@@ -318,9 +320,9 @@ func (s *TenantService) SuspendTenant(ctx context.Context, req *memoryv1.Suspend
 }
 
 func (s *TenantService) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTenantRequest) (*memoryv1.ResumeTenantResponse, error) {
-	c := &checker{}
-	id := c.id("tenant", req.GetTenant())
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	id := c.ID("tenant", req.GetTenant())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	t, err := s.Tenants.ResumeTenant(ctx, id)
@@ -331,12 +333,12 @@ func (s *TenantService) ResumeTenant(ctx context.Context, req *memoryv1.ResumeTe
 }
 
 func (s *TenantService) EraseTenant(ctx context.Context, req *memoryv1.EraseTenantRequest) (*memoryv1.EraseTenantResponse, error) {
-	c := &checker{}
-	id, wait := c.id("tenant", req.GetTenant()), c.timeout("wait", req.GetWait(), 0)
+	c := &requests.Checker{}
+	id, wait := c.ID("tenant", req.GetTenant()), c.Timeout("wait", req.GetWait(), 0)
 	if id == auth.DefaultTenant {
-		c.fault("tenant", "is %s, whose admins erase others: erase its users", id)
+		c.Fault("tenant", "is %s, whose admins erase others: erase its users", id)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if req.GetValidateOnly() {

@@ -11,6 +11,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/access/audit"
 	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -51,7 +53,7 @@ func (s *AuditService) ListAuditEntries(
 	}
 	if len(page) == q.Limit {
 		last := page[q.Limit-2]
-		out.NextPageToken = timeToken(req, last.Time, last.ID)
+		out.NextPageToken = requests.TimeToken(req, last.Time, last.ID)
 	}
 	return out, nil
 }
@@ -62,24 +64,24 @@ func auditQuery(ctx context.Context, req *memoryv1.ListAuditEntriesRequest) (aud
 	if err != nil {
 		return audit.Query{}, err
 	}
-	c := auditChecker{&checker{}}
+	c := auditChecker{&requests.Checker{}}
 	q := audit.Query{
-		Tenant: tenant, UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
-		RequestID: c.label("request_id", req.GetRequestId()), Principal: req.GetPrincipal(), Call: c.call("call", req.GetCall()),
-		Outcome: c.code("outcome", req.GetOutcome()), From: c.time("since", req.GetSince()), Until: c.time("until", req.GetUntil()),
-		Limit: 1 + c.page(req.GetPageSize(), 100, 1000),
+		Tenant: tenant, UserID: c.Label("user_id", req.GetUserId()), SessionID: c.Label("session_id", req.GetSessionId()),
+		RequestID: c.Label("request_id", req.GetRequestId()), Principal: req.GetPrincipal(), Call: c.call("call", req.GetCall()),
+		Outcome: c.code("outcome", req.GetOutcome()), From: c.Time("since", req.GetSince()), Until: c.Time("until", req.GetUntil()),
+		Limit: 1 + c.Page(req.GetPageSize(), 100, 1000),
 	}
-	c.bytes("principal", len(q.Principal), maxPrincipal)
-	if !isPrintable(q.Principal) {
-		c.fault("principal", "has a character that is not printable; leave out control and invisible characters")
+	c.Bytes("principal", len(q.Principal), maxPrincipal)
+	if !requests.IsPrintable(q.Principal) {
+		c.Fault("principal", "has a character that is not printable; leave out control and invisible characters")
 	}
 	if q.SessionID != "" && q.UserID == "" {
-		c.fault("user_id", "is required with session_id: sessions of other users may have the same id")
+		c.Fault("user_id", "is required with session_id: sessions of other users may have the same id")
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return audit.Query{}, err
 	}
-	after, err := timePosition(req, req.GetPageToken())
+	after, err := requests.TimePosition(req, req.GetPageToken())
 	if err == nil && after != nil {
 		q.Before = &store.AuditCursor{Time: after.Time, ID: after.ID}
 	}
@@ -87,7 +89,7 @@ func auditQuery(ctx context.Context, req *memoryv1.ListAuditEntriesRequest) (aud
 }
 
 // auditChecker checks what only the audit is asked for.
-type auditChecker struct{ *checker }
+type auditChecker struct{ *requests.Checker }
 
 // call returns the name of a method of the API as entries have it, given that or the part after the service.
 func (c auditChecker) call(field, name string) string {
@@ -100,14 +102,14 @@ func (c auditChecker) call(field, name string) string {
 			return full
 		}
 	}
-	c.fault(field, "is no call of the API: name one such as EraseUser or UserService/EraseUser")
+	c.Fault(field, "is no call of the API: name one such as EraseUser or UserService/EraseUser")
 	return ""
 }
 
 // code returns the name of a canonical code.
 func (c auditChecker) code(field, name string) string {
 	if _, ok := code.Code_value[name]; !ok && name != "" {
-		c.fault(field, "is no canonical code: name one such as OK, NOT_FOUND or PERMISSION_DENIED")
+		c.Fault(field, "is no canonical code: name one such as OK, NOT_FOUND or PERMISSION_DENIED")
 	}
 	return name
 }
@@ -115,7 +117,7 @@ func (c auditChecker) code(field, name string) string {
 func auditEntryProto(e store.AuditEntry) *memoryv1.AuditEntry {
 	role, _ := auth.ParseRole(e.Role) // "" where nobody was verified
 	return &memoryv1.AuditEntry{
-		AuditEntryId: e.ID, CreateTime: timeProto(e.Time), Tenant: e.Tenant, Principal: e.Principal, Role: keyRoles.to(role), Call: e.Call,
+		AuditEntryId: e.ID, CreateTime: timeProto(e.Time), Tenant: e.Tenant, Principal: e.Principal, Role: enums.KeyRoles.To(role), Call: e.Call,
 		Outcome: e.Outcome, Reason: e.Reason, UserHash: audit.HashText(e.User), SessionHash: audit.HashText(e.Session),
 		RequestHash: audit.HashText(e.Request), TargetTenant: e.Target, Thing: e.Thing, Items: e.Items, DryRun: e.DryRun,
 		Address: e.Address, UserAgent: e.UserAgent, LeftOut: e.LeftOut,

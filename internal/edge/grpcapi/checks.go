@@ -8,6 +8,8 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/contentchecks"
 	"github.com/stratamem/strata/internal/contexts/history"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -28,7 +30,7 @@ func (s *HistoryService) CheckMessages(ctx context.Context, req *memoryv1.CheckM
 	}
 	for _, f := range result.Findings {
 		out.Findings = append(out.Findings, &memoryv1.CheckFinding{
-			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: checkActions.to(f.Action), Removed: f.Removed, Hint: f.Hint,
+			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: enums.CheckActions.To(f.Action), Removed: f.Removed, Hint: f.Hint,
 		})
 	}
 	return out, nil
@@ -46,30 +48,30 @@ func ruleError(err error) error {
 }
 
 func checkParams(req *memoryv1.CheckMessagesRequest) (history.CheckParams, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	p := history.CheckParams{
-		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
-		Profile:  c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), requests.MaxMessages, requests.MaxRecordBytes),
+		Profile:  c.Label("profile", req.GetProfile()), Model: c.Label("model", req.GetModel()),
 		Counter: counterFrom(c, "counter", req.GetCounter()),
 	}
-	c.count("rules", len(req.GetRules()), contentchecks.MaxRules)
+	c.Count("rules", len(req.GetRules()), contentchecks.MaxRules)
 	for i, r := range req.GetRules() {
 		p.Rules = append(p.Rules, checkRuleFrom(c, fmt.Sprintf("rules[%d]", i), r))
 	}
-	return p, c.err()
+	return p, c.Err()
 }
 
 // checkRuleFrom converts a rule; what is wrong with its values is said when it is made ready.
-func checkRuleFrom(c *checker, field string, in *memoryv1.CheckRule) contentchecks.Rule {
-	action, _ := checkActions.from(in.GetAction())
+func checkRuleFrom(c *requests.Checker, field string, in *memoryv1.CheckRule) contentchecks.Rule {
+	action, _ := enums.CheckActions.From(in.GetAction())
 	r := contentchecks.Rule{
-		Name: c.label(field+".name", in.GetName()), Action: action, Text: in.GetText(), Hint: in.GetHint(),
+		Name: c.Label(field+".name", in.GetName()), Action: action, Text: in.GetText(), Hint: in.GetHint(),
 		Test: ruleTest(in),
 	}
 	for i, role := range in.GetRoles() {
-		own, ok := roles.from(role)
+		own, ok := enums.Roles.From(role)
 		if !ok {
-			c.fault(fmt.Sprintf("%s.roles[%d]", field, i), "is %d; it must be system, developer, user, assistant or tool", role)
+			c.Fault(fmt.Sprintf("%s.roles[%d]", field, i), "is %d; it must be system, developer, user, assistant or tool", role)
 		}
 		r.Roles = append(r.Roles, own)
 	}
@@ -89,7 +91,7 @@ func ruleTest(in *memoryv1.CheckRule) contentchecks.Test {
 	case *memoryv1.CheckRule_Markup:
 		kinds := make(contentchecks.Markup, len(t.Markup.GetKinds()))
 		for i, k := range t.Markup.GetKinds() {
-			kinds[i], _ = marks.from(k)
+			kinds[i], _ = enums.Marks.From(k)
 		}
 		return kinds
 	}
@@ -97,10 +99,10 @@ func ruleTest(in *memoryv1.CheckRule) contentchecks.Test {
 }
 
 func findingProto(f memory.Finding) *memoryv1.Finding {
-	out := &memoryv1.Finding{MessageId: f.MessageID, Kind: findingKinds.to(f.Kind), CallId: f.CallID}
+	out := &memoryv1.Finding{MessageId: f.MessageID, Kind: enums.FindingKinds.To(f.Kind), CallId: f.CallID}
 	if f.Kind == memory.FindingCheck {
 		out.Check = &memoryv1.CheckFinding{
-			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: checkActions.to(f.Action), Removed: f.Removed,
+			Index: int32(f.Index), MessageId: f.MessageID, Rule: f.Rule, Action: enums.CheckActions.To(f.Action), Removed: f.Removed,
 		}
 	}
 	return out

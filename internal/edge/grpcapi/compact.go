@@ -9,6 +9,8 @@ import (
 	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/history"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 )
 
@@ -30,32 +32,32 @@ func (s *HistoryService) Compact(ctx context.Context, req *memoryv1.CompactReque
 }
 
 func compactParams(req *memoryv1.CompactRequest) (history.CompactParams, error) {
-	c := &checker{anonymous: true}
+	c := &requests.Checker{Anonymous: true}
 	p := history.CompactParams{
-		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, maxRecordBytes),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), maxCompact, requests.MaxRecordBytes),
 		Tokens:   req.GetMessageTokens(),
 		Policy: contextPolicyFrom(
 			c,
 			"policy",
 			req.GetPolicy(),
 		),
-		Profile:   c.label("profile", req.GetProfile()),
-		Model:     c.label("model", req.GetModel()),
-		Window:    between(c, "window_tokens", req.GetWindowTokens(), 0, maxBudget),
+		Profile:   c.Label("profile", req.GetProfile()),
+		Model:     c.Label("model", req.GetModel()),
+		Window:    requests.Between(c, "window_tokens", req.GetWindowTokens(), 0, requests.MaxBudget),
 		Counter:   counterFrom(c, "counter", req.GetCounter()),
-		StepLimit: int(between(c, "step_limit", req.GetStepLimit(), 0, contextprofile.MaxStepLimit)),
+		StepLimit: int(requests.Between(c, "step_limit", req.GetStepLimit(), 0, contextprofile.MaxStepLimit)),
 	}
 	checkTokens(c, "message_tokens", p.Tokens, len(p.Messages))
-	return p, c.err()
+	return p, c.Err()
 }
 
 // checkTokens checks counts of messages: one each, or none.
-func checkTokens(c *checker, field string, counts []int64, messages int) {
+func checkTokens(c *requests.Checker, field string, counts []int64, messages int) {
 	if len(counts) != 0 && len(counts) != messages {
-		c.fault(field, "has %d entries for %d messages; give one for each, or none", len(counts), messages)
+		c.Fault(field, "has %d entries for %d messages; give one for each, or none", len(counts), messages)
 	}
 	for i, n := range counts {
-		between(c, fmt.Sprintf("%s[%d]", field, i), n, 0, maxBudget)
+		requests.Between(c, fmt.Sprintf("%s[%d]", field, i), n, 0, requests.MaxBudget)
 	}
 }
 
@@ -75,7 +77,7 @@ func compactProto(r history.Compacted, sent []memory.Message) *memoryv1.CompactR
 	for _, o := range r.Omitted {
 		out.Omitted = append(
 			out.Omitted,
-			&memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: historyOmitReasons.to(o.Reason), Stage: string(o.Stage)},
+			&memoryv1.OmittedMessage{MessageId: o.ID, Index: int32(o.Index), Reason: enums.HistoryOmitReasons.To(o.Reason), Stage: string(o.Stage)},
 		)
 	}
 	out.Summaries = writtenProto(r.Written, sent)

@@ -19,6 +19,8 @@ import (
 	"github.com/stratamem/strata/internal/contexts/builder"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/template"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/sessions"
@@ -67,7 +69,8 @@ func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef,
 	room := most - proto.Size(out)
 	for before > first {
 		page, err := s.Sessions.Messages(ctx, sessions.MessagePage{MessageQuery: store.MessageQuery{
-			Ref: ref, After: first - 1, Before: before, NewestFirst: true, Limit: maxMessages, MaxBytes: maxReplyBytes, WithOriginal: true,
+			Ref: ref, After: first - 1, Before: before, NewestFirst: true, WithOriginal: true,
+			Limit: requests.MaxMessages, MaxBytes: requests.MaxReplyBytes,
 		}})
 		if err != nil {
 			return err
@@ -94,33 +97,33 @@ func (s *MemoryService) addOriginals(ctx context.Context, ref memory.SessionRef,
 }
 
 func contextParams(ctx context.Context, req *memoryv1.BuildContextRequest) (builder.ContextParams, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	p := builder.ContextParams{
-		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
-		Pending:      messagesFrom(c, "pending", req.GetPending(), maxPending, maxMessageBytes),
+		Ref: c.SessionRef(ctx, req.GetUserId(), req.GetSessionId()), Query: req.GetQuery(),
+		Pending:      messagesFrom(c, "pending", req.GetPending(), requests.MaxPending, requests.MaxMessageBytes),
 		Instructions: req.GetInstructions(), Template: req.GetInstructionsTemplate(),
-		Variables: c.object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(),
-		Render: cmp.Or(oneOf(c, "render", renders, req.GetRender(), "structured, text, openai, anthropic or responses"), assembly.RenderStructured),
-		AsOf:   c.time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
+		Variables: c.Object("variables", req.GetVariables(), memory.MaxStateBytes), Tools: req.GetToolsJson(),
+		Render: cmp.Or(requests.OneOf(c, "render", enums.Renders, req.GetRender(), "structured, text, openai, anthropic or responses"), assembly.RenderStructured),
+		AsOf:   c.Time("as_of", req.GetAsOf()), Explain: req.GetExplain(), MaxBytes: contextBytes(req),
 		Fresh: freshnessFrom(c, "fresh", req.GetFresh()),
 		Policy: contextprofile.Call{
-			Profile: c.label("profile", req.GetProfile()), Model: c.label("model", req.GetModel()),
+			Profile: c.Label("profile", req.GetProfile()), Model: c.Label("model", req.GetModel()),
 			Overrides:           overridesFrom(c, req.GetOverrides()),
-			ReserveOutputTokens: between(c, "reserve_output_tokens", req.GetReserveOutputTokens(), 0, maxBudget),
-			ToolSchemaTokens:    between(c, "tool_schema_tokens", req.GetToolSchemaTokens(), 0, maxBudget),
+			ReserveOutputTokens: requests.Between(c, "reserve_output_tokens", req.GetReserveOutputTokens(), 0, requests.MaxBudget),
+			ToolSchemaTokens:    requests.Between(c, "tool_schema_tokens", req.GetToolSchemaTokens(), 0, requests.MaxBudget),
 		},
 	}
-	c.bytes("query", len(p.Query), maxQueryBytes)
-	c.bytes("instructions", len(p.Instructions), maxInstructions)
-	c.bytes("instructions_template", len(p.Template), template.MaxBytes)
+	c.Bytes("query", len(p.Query), requests.MaxQueryBytes)
+	c.Bytes("instructions", len(p.Instructions), requests.MaxInstructions)
+	c.Bytes("instructions_template", len(p.Template), template.MaxBytes)
 	if p.Instructions != "" && p.Template != "" {
-		c.fault("instructions_template", "is set, and so are instructions; send one of them")
+		c.Fault("instructions_template", "is set, and so are instructions; send one of them")
 	}
-	c.bytes("tools_json", len(p.Tools), maxTools)
+	c.Bytes("tools_json", len(p.Tools), maxTools)
 	if req.GetIncludeOriginal() && p.Render != assembly.RenderStructured {
-		c.fault("include_original", "is set, but only a structured context has messages; leave it out, or set render to structured")
+		c.Fault("include_original", "is set, but only a structured context has messages; leave it out, or set render to structured")
 	}
-	return p, c.err()
+	return p, c.Err()
 }
 
 // maxExplainBytes is what the explanations of 200 messages by 256 terms each can take.
@@ -129,24 +132,24 @@ const maxExplainBytes = 2 << 20
 // contextBytes is what a reply may hold beside its explanations.
 func contextBytes(req *memoryv1.BuildContextRequest) int {
 	if req.GetExplain() {
-		return maxReplyBytes - maxExplainBytes
+		return requests.MaxReplyBytes - maxExplainBytes
 	}
-	return maxReplyBytes
+	return requests.MaxReplyBytes
 }
 
 // defaultFreshness is how long a context waits for background work where the request does not say.
 const defaultFreshness = 2 * time.Second
 
-func freshnessFrom(c *checker, field string, in *memoryv1.Freshness) *work.Wait {
+func freshnessFrom(c *requests.Checker, field string, in *memoryv1.Freshness) *work.Wait {
 	if in == nil {
 		return nil
 	}
 	if in.GetMinSeq() < 0 {
-		c.fault(field+".min_seq", "is %d; it must not be negative: 0 means the last recorded message", in.GetMinSeq())
+		c.Fault(field+".min_seq", "is %d; it must not be negative: 0 means the last recorded message", in.GetMinSeq())
 	}
 	return &work.Wait{
-		Of: allOf(c, field+".of", watermarkNames, in.GetOf(), watermarkWords), MinSeq: in.GetMinSeq(),
-		Timeout: c.timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
+		Of: requests.AllOf(c, field+".of", enums.WatermarkNames, in.GetOf(), watermarkWords), MinSeq: in.GetMinSeq(),
+		Timeout: c.Timeout(field+".timeout", in.GetTimeout(), defaultFreshness),
 	}
 }
 
@@ -174,7 +177,7 @@ func contextProto(r builder.ContextResult) *memoryv1.BuildContextResponse {
 	for _, o := range r.Omitted {
 		out.Omitted = append(
 			out.Omitted,
-			&memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: omitReasons.to(o.Reason)},
+			&memoryv1.Omission{SessionId: o.SessionID, FromSeq: o.From, ToSeq: o.To, Reason: enums.OmitReasons.To(o.Reason)},
 		)
 	}
 	return out
@@ -247,7 +250,7 @@ func coverageProto(c assembly.Coverage) *memoryv1.Coverage {
 }
 
 func sectionProto(s assembly.Section, userID string) *memoryv1.Section {
-	out := &memoryv1.Section{Kind: sectionKinds.to(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
+	out := &memoryv1.Section{Kind: enums.SectionKinds.To(s.Kind), Tokens: s.Tokens, Items: make([]*memoryv1.ContextItem, len(s.Items))}
 	for i, item := range s.Items {
 		out.Items[i] = itemProto(userID, item)
 	}
@@ -256,8 +259,8 @@ func sectionProto(s assembly.Section, userID string) *memoryv1.Section {
 
 func itemProto(userID string, i assembly.Item) *memoryv1.ContextItem {
 	out := &memoryv1.ContextItem{
-		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: roles.to(i.Role), Name: i.Name,
-		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: selections.to(i.Selection),
+		SessionId: i.SessionID, MessageId: i.MessageID, Seq: i.Seq, Role: enums.Roles.To(i.Role), Name: i.Name,
+		CreateTime: timeProto(i.CreateTime), Tokens: i.Tokens, Text: i.Text, Selection: enums.Selections.To(i.Selection),
 	}
 	if i.Cut != nil {
 		out.Cut = &memoryv1.TextRange{Start: int32(i.Cut.Start), End: int32(i.Cut.End)}

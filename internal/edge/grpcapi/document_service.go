@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/documentquery"
@@ -35,12 +36,12 @@ type documentKeeper interface {
 }
 
 func (s *DocumentService) PutDocument(ctx context.Context, req *memoryv1.PutDocumentRequest) (*memoryv1.PutDocumentResponse, error) {
-	c, in := documentChecker{&checker{}}, req.GetDocument()
+	c, in := documentChecker{&requests.Checker{}}, req.GetDocument()
 	put := documents.DocumentPut{
-		User:     memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("document.user_id", in.GetUserId())},
-		Document: c.document(in), IfETag: c.label("document.etag", in.GetEtag()),
+		User:     memory.UserRef{Tenant: requests.TenantOf(ctx), UserID: c.ID("document.user_id", in.GetUserId())},
+		Document: c.document(in), IfETag: c.Label("document.etag", in.GetEtag()),
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	d, err := s.Documents.Put(ctx, put)
@@ -52,20 +53,20 @@ func (s *DocumentService) PutDocument(ctx context.Context, req *memoryv1.PutDocu
 }
 
 // documentChecker checks what only documents have.
-type documentChecker struct{ *checker }
+type documentChecker struct{ *requests.Checker }
 
 func (c documentChecker) document(in *memoryv1.Document) memory.Document {
 	d := memory.Document{
 		DocumentPlace: c.place("document.", in.GetNamespace(), in.GetKey()), Value: c.value(in),
 		Fields: in.GetIndexFields(), Unindexed: in.GetUnindexed(),
-		TTL: c.span("document.ttl", in.GetTtl(), documentquery.MinTTL, documentquery.MaxTTL).Truncate(time.Microsecond),
+		TTL: c.Span("document.ttl", in.GetTtl(), documentquery.MinTTL, documentquery.MaxTTL).Truncate(time.Microsecond),
 	}
-	c.count("document.index_fields", len(d.Fields), documentquery.MaxFields)
+	c.Count("document.index_fields", len(d.Fields), documentquery.MaxFields)
 	for i, f := range d.Fields {
 		field := fmt.Sprintf("document.index_fields[%d]", i)
-		c.id(field, f)
+		c.ID(field, f)
 		if f != "" && !documentquery.IsPath(f) {
-			c.fault(field, "has a step without a name; write names with a dot between, such as notes[*].text")
+			c.Fault(field, "has a step without a name; write names with a dot between, such as notes[*].text")
 		}
 	}
 	return d
@@ -76,33 +77,33 @@ func (c documentChecker) value(in *memoryv1.Document) json.RawMessage {
 	text := in.GetValueJson()
 	switch {
 	case in.GetValue() != nil && text != "":
-		c.fault("document.value_json", "stands beside value; set one of them")
+		c.Fault("document.value_json", "stands beside value; set one of them")
 		return nil
 	case in.GetValue() != nil:
-		value := c.object("document.value", in.GetValue(), documentquery.MaxValueBytes)
+		value := c.Object("document.value", in.GetValue(), documentquery.MaxValueBytes)
 		if value == nil {
 			return json.RawMessage("{}")
 		}
 		return value
 	case text == "":
-		c.fault("document.value", "is required, or value_json")
+		c.Fault("document.value", "is required, or value_json")
 		return nil
 	}
-	c.bytes("document.value_json", len(text), documentquery.MaxValueBytes)
+	c.Bytes("document.value_json", len(text), documentquery.MaxValueBytes)
 	if len(text) > documentquery.MaxValueBytes {
 		return nil
 	}
 	var packed bytes.Buffer
 	if json.Compact(&packed, []byte(text)) != nil || packed.Bytes()[0] != '{' || !utf8.ValidString(text) {
-		c.fault("document.value_json", "is not the text of a JSON object")
+		c.Fault("document.value_json", "is not the text of a JSON object")
 		return nil
 	}
-	if depthOf(packed.Bytes()) > maxObjectDepth {
-		c.fault("document.value_json", "is nested deeper than %d levels", maxObjectDepth)
+	if depthOf(packed.Bytes()) > requests.MaxObjectDepth {
+		c.Fault("document.value_json", "is nested deeper than %d levels", requests.MaxObjectDepth)
 		return nil
 	}
 	if structProto(packed.Bytes()) == nil {
-		c.fault("document.value_json", "has a number that is not finite, a text that is not UTF-8, or a name twice")
+		c.Fault("document.value_json", "has a number that is not finite, a text that is not UTF-8, or a name twice")
 		return nil
 	}
 	return packed.Bytes()
@@ -132,23 +133,23 @@ func depthOf(valid []byte) (deepest int) {
 // place checks where a document is; in is the path before the fields.
 func (c documentChecker) place(in string, namespace []string, key string) memory.DocumentPlace {
 	if len(namespace) == 0 {
-		c.fault(in+"namespace", "is required: 1 to %d labels", documentquery.MaxLabels)
+		c.Fault(in+"namespace", "is required: 1 to %d labels", documentquery.MaxLabels)
 	}
-	return memory.DocumentPlace{Namespace: c.labels(in+"namespace", namespace), Key: c.id(in+"key", key)}
+	return memory.DocumentPlace{Namespace: c.labels(in+"namespace", namespace), Key: c.ID(in+"key", key)}
 }
 
 // labels checks a namespace, or a part of one.
 func (c documentChecker) labels(field string, labels []string) []string {
 	if len(labels) > documentquery.MaxLabels {
-		c.fault(field, "has %d labels; the limit is %d", len(labels), documentquery.MaxLabels)
+		c.Fault(field, "has %d labels; the limit is %d", len(labels), documentquery.MaxLabels)
 		return nil
 	}
 	size := 0
 	for i, l := range labels {
-		c.id(fmt.Sprintf("%s[%d]", field, i), l)
+		c.ID(fmt.Sprintf("%s[%d]", field, i), l)
 		size += len(l)
 	}
-	c.bytes(field, size, documentquery.MaxNamespaceBytes)
+	c.Bytes(field, size, documentquery.MaxNamespaceBytes)
 	return labels
 }
 
@@ -198,9 +199,9 @@ func documentProto(userID string, d memory.Document, form valueForm) *memoryv1.D
 }
 
 func (s *DocumentService) GetDocument(ctx context.Context, req *memoryv1.GetDocumentRequest) (*memoryv1.GetDocumentResponse, error) {
-	c := documentChecker{&checker{}}
-	user, place := c.userRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
-	if err := c.err(); err != nil {
+	c := documentChecker{&requests.Checker{}}
+	user, place := c.UserRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	d, err := s.Documents.Get(ctx, user, place, readingOf(req.GetKeepTtl()))
@@ -213,9 +214,9 @@ func (s *DocumentService) GetDocument(ctx context.Context, req *memoryv1.GetDocu
 func (s *DocumentService) DeleteDocument(
 	ctx context.Context, req *memoryv1.DeleteDocumentRequest,
 ) (*memoryv1.DeleteDocumentResponse, error) {
-	c := documentChecker{&checker{}}
-	user, place := c.userRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
-	if err := c.err(); err != nil {
+	c := documentChecker{&requests.Checker{}}
+	user, place := c.UserRef(ctx, req.GetUserId()), c.place("", req.GetNamespace(), req.GetKey())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if err := s.Documents.Delete(ctx, user, place); err != nil {
@@ -225,11 +226,11 @@ func (s *DocumentService) DeleteDocument(
 }
 
 func (s *DocumentService) ListDocuments(ctx context.Context, req *memoryv1.ListDocumentsRequest) (*memoryv1.ListDocumentsResponse, error) {
-	c := documentChecker{&checker{}}
+	c := documentChecker{&requests.Checker{}}
 	q := store.DocumentList{
-		User: c.userRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.page(req.GetPageSize(), 50, 500),
+		User: c.UserRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Limit: c.Page(req.GetPageSize(), 50, 500),
 	}
-	last, err := c.pagePosition(req)
+	last, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -249,10 +250,10 @@ func documentPage(req *memoryv1.ListDocumentsRequest, page []memory.Document, mo
 	for i, d := range page {
 		all[i] = documentProto(req.GetUserId(), d, formOf(req.GetAsJson()))
 	}
-	n := fitting(all)
+	n := requests.Fitting(all)
 	out := &memoryv1.ListDocumentsResponse{Documents: all[:n]}
 	if more || n < len(page) {
-		out.NextPageToken = pageToken(req, []byte(store.PlaceKey(page[n-1].DocumentPlace)))
+		out.NextPageToken = requests.PageToken(req, []byte(store.PlaceKey(page[n-1].DocumentPlace)))
 	}
 	return out
 }
@@ -264,15 +265,15 @@ func (s *DocumentService) SearchDocuments(
 	ctx context.Context,
 	req *memoryv1.SearchDocumentsRequest,
 ) (*memoryv1.SearchDocumentsResponse, error) {
-	c := documentChecker{&checker{}}
+	c := documentChecker{&requests.Checker{}}
 	search := recall.DocumentSearch{
-		User: c.userRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
-		Filter: c.filter(req), MinScore: between(c.checker, "min_score", req.GetMinScore(), 0, 1),
-		Offset: int(between(c.checker, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.page(req.GetPageSize(), 10, 100),
+		User: c.UserRef(ctx, req.GetUserId()), Prefix: c.labels("namespace_prefix", req.GetNamespacePrefix()), Query: req.GetQuery(),
+		Filter: c.filter(req), MinScore: requests.Between(c.Checker, "min_score", req.GetMinScore(), 0, 1),
+		Offset: int(requests.Between(c.Checker, "offset", req.GetOffset(), 0, maxDocumentOffset)), Limit: c.Page(req.GetPageSize(), 10, 100),
 		Beside: unrelatedOf(req.GetIncludeUnrelated()),
 	}
-	c.bytes("query", len(search.Query), maxQueryBytes)
-	if err := c.err(); err != nil {
+	c.Bytes("query", len(search.Query), requests.MaxQueryBytes)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	found, err := s.Documents.Search(ctx, search, readingOf(req.GetKeepTtl()))
@@ -284,20 +285,20 @@ func (s *DocumentService) SearchDocuments(
 		d := documentProto(req.GetUserId(), h.Document, formOf(req.GetAsJson()))
 		out.Hits = append(out.Hits, &memoryv1.DocumentHit{Document: d, Score: h.Score})
 	}
-	out.Hits = out.Hits[:fitting(out.GetHits())]
+	out.Hits = out.Hits[:requests.Fitting(out.GetHits())]
 	return out, nil
 }
 
 func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documentquery.Filter {
-	before := len(c.faults)
-	c.fields("filter", req.GetFilter(), 1)
-	c.count("filter", len(req.GetFilter().GetFields()), documentquery.MaxConditions)
-	if len(c.faults) > before {
+	before := len(c.Faults)
+	c.Fields("filter", req.GetFilter(), 1)
+	c.Count("filter", len(req.GetFilter().GetFields()), documentquery.MaxConditions)
+	if len(c.Faults) > before {
 		return nil
 	}
 	filter, faults := documentquery.NewFilter(req.GetFilter().AsMap())
 	for _, f := range faults {
-		c.fault("filter."+f.Name, "%s", f.Fix)
+		c.Fault("filter."+f.Name, "%s", f.Fix)
 	}
 	return filter
 }
@@ -305,13 +306,13 @@ func (c documentChecker) filter(req *memoryv1.SearchDocumentsRequest) documentqu
 func (s *DocumentService) ListNamespaces(
 	ctx context.Context, req *memoryv1.ListNamespacesRequest,
 ) (*memoryv1.ListNamespacesResponse, error) {
-	c := documentChecker{&checker{}}
-	user, size := c.userRef(ctx, req.GetUserId()), c.page(req.GetPageSize(), 100, 1000)
+	c := documentChecker{&requests.Checker{}}
+	user, size := c.UserRef(ctx, req.GetUserId()), c.Page(req.GetPageSize(), 100, 1000)
 	pattern := documentquery.Pattern{
 		Prefix: c.labels("prefix", req.GetPrefix()), Suffix: c.labels("suffix", req.GetSuffix()),
-		MaxDepth: int(between(c.checker, "max_depth", req.GetMaxDepth(), 0, documentquery.MaxLabels)),
+		MaxDepth: int(requests.Between(c.Checker, "max_depth", req.GetMaxDepth(), 0, documentquery.MaxLabels)),
 	}
-	last, err := c.pagePosition(req)
+	last, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +326,7 @@ func (s *DocumentService) ListNamespaces(
 			continue
 		}
 		if len(out.GetNamespaces()) == size {
-			out.NextPageToken = pageToken(req, []byte(store.NamespaceKey(out.GetNamespaces()[size-1].GetLabels())))
+			out.NextPageToken = requests.PageToken(req, []byte(store.NamespaceKey(out.GetNamespaces()[size-1].GetLabels())))
 			break
 		}
 		out.Namespaces = append(out.Namespaces, &memoryv1.Namespace{Labels: n})

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/erasure/eraser"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
@@ -27,10 +29,10 @@ type messageEraser interface {
 }
 
 func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequest) (*memoryv1.EraseUserResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	erase := eraser.Erase{
-		Kind: memory.EraseUser, User: c.userRef(ctx, req.GetUserId()), RequestID: c.label("request_id", req.GetRequestId()),
-		Wait: c.timeout("wait", req.GetWait(), 0),
+		Kind: memory.EraseUser, User: c.UserRef(ctx, req.GetUserId()), RequestID: c.Label("request_id", req.GetRequestId()),
+		Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
@@ -40,11 +42,11 @@ func (s *UserService) EraseUser(ctx context.Context, req *memoryv1.EraseUserRequ
 }
 
 func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteSessionRequest) (*memoryv1.DeleteSessionResponse, error) {
-	c := &checker{}
-	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
+	c := &requests.Checker{}
+	ref := c.SessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	erase := eraser.Erase{
-		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
-		Wait: c.timeout("wait", req.GetWait(), 0),
+		Kind: memory.EraseSession, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.Label("request_id", req.GetRequestId()),
+		Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
@@ -54,11 +56,11 @@ func (s *MemoryService) DeleteSession(ctx context.Context, req *memoryv1.DeleteS
 }
 
 func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.DeleteMessagesRequest) (*memoryv1.DeleteMessagesResponse, error) {
-	c := &checker{}
-	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
+	c := &requests.Checker{}
+	ref := c.SessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	erase := eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, Messages: messageChoice(c, req),
-		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
+		RequestID: c.Label("request_id", req.GetRequestId()), Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
@@ -67,19 +69,19 @@ func (s *MemoryService) DeleteMessages(ctx context.Context, req *memoryv1.Delete
 	return &memoryv1.DeleteMessagesResponse{Job: job, Extent: extent}, nil
 }
 
-func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) eraser.MessageChoice {
-	c.count("message_ids", len(req.GetMessageIds()), maxMessages)
+func messageChoice(c *requests.Checker, req *memoryv1.DeleteMessagesRequest) eraser.MessageChoice {
+	c.Count("message_ids", len(req.GetMessageIds()), requests.MaxMessages)
 	choice := eraser.MessageChoice{
 		IDs: req.GetMessageIds(), Oldest: req.GetOldest(), Before: req.GetBeforeSeq(), All: req.GetAll(),
 	}
 	for i, id := range choice.IDs {
-		c.id(fmt.Sprintf("message_ids[%d]", i), id)
+		c.ID(fmt.Sprintf("message_ids[%d]", i), id)
 	}
 	if choice.Oldest < 0 {
-		c.fault("oldest", "is %d; it must not be negative: give how many messages to erase, from the first", choice.Oldest)
+		c.Fault("oldest", "is %d; it must not be negative: give how many messages to erase, from the first", choice.Oldest)
 	}
 	if choice.Before < 0 {
-		c.fault("before_seq", "is %d; it must not be negative: give the seq of the first message that stays", choice.Before)
+		c.Fault("before_seq", "is %d; it must not be negative: give the seq of the first message that stays", choice.Before)
 	}
 	set := 0
 	for _, is := range []bool{len(choice.IDs) > 0, choice.Oldest != 0, choice.Before != 0, choice.All} {
@@ -88,17 +90,17 @@ func messageChoice(c *checker, req *memoryv1.DeleteMessagesRequest) eraser.Messa
 		}
 	}
 	if set != 1 {
-		c.fault("message_ids", "message_ids, oldest, before_seq and all: %d of them are set; set exactly one", set)
+		c.Fault("message_ids", "message_ids, oldest, before_seq and all: %d of them are set; set exactly one", set)
 	}
 	return choice
 }
 
 func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.DeleteSummaryRequest) (*memoryv1.DeleteSummaryResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	ref := summaryRef(ctx, c, "", req)
 	erase := eraser.Erase{
 		Kind: memory.EraseSummary, User: ref.User, SessionID: ref.SessionID, Summary: ref,
-		RequestID: c.label("request_id", req.GetRequestId()), Wait: c.timeout("wait", req.GetWait(), 0),
+		RequestID: c.Label("request_id", req.GetRequestId()), Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	job, extent, err := eraseOrTry(ctx, s.Eraser, c, erase, req)
 	if err != nil {
@@ -111,8 +113,10 @@ func (s *SummaryService) DeleteSummary(ctx context.Context, req *memoryv1.Delete
 type tries interface{ GetValidateOnly() bool }
 
 // eraseOrTry erases what was checked, or says what would go.
-func eraseOrTry(ctx context.Context, s userEraser, c *checker, erase eraser.Erase, req tries) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
-	if err := c.err(); err != nil {
+func eraseOrTry(
+	ctx context.Context, s userEraser, c *requests.Checker, erase eraser.Erase, req tries,
+) (*memoryv1.Job, *memoryv1.ErasureExtent, error) {
+	if err := c.Err(); err != nil {
 		return nil, nil, err
 	}
 	if req.GetValidateOnly() {
@@ -136,23 +140,23 @@ func eraseOrTry(ctx context.Context, s userEraser, c *checker, erase eraser.Eras
 const defaultPop = 1
 
 func (s *MemoryService) PopMessages(ctx context.Context, req *memoryv1.PopMessagesRequest) (*memoryv1.PopMessagesResponse, error) {
-	c := &checker{}
-	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
-	if n := req.GetCount(); n < 0 || n > maxMessages {
-		c.fault("count", "is %d; it must be 1 to %d, or 0 for %d", n, maxMessages, defaultPop)
+	c := &requests.Checker{}
+	ref := c.SessionRef(ctx, req.GetUserId(), req.GetSessionId())
+	if n := req.GetCount(); n < 0 || n > requests.MaxMessages {
+		c.Fault("count", "is %d; it must be 1 to %d, or 0 for %d", n, requests.MaxMessages, defaultPop)
 	}
 	erase := eraser.Erase{
-		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.label("request_id", req.GetRequestId()),
-		Messages: eraser.MessageChoice{Newest: int(req.GetCount())}, Wait: c.timeout("wait", req.GetWait(), 0),
+		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: c.Label("request_id", req.GetRequestId()),
+		Messages: eraser.MessageChoice{Newest: int(req.GetCount())}, Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	if erase.Messages.Newest == 0 {
 		erase.Messages.Newest = defaultPop
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	popped, err := s.Eraser.Pop(ctx, erase, eraser.PopQuery{
-		MaxBytes: maxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
+		MaxBytes: requests.MaxReplyBytes, Size: replySize, WithOriginal: req.GetIncludeOriginal(),
 	})
 	if err != nil {
 		return nil, err
@@ -172,7 +176,7 @@ func erasureProto(e work.ErasureJob) *memoryv1.Job {
 		JobId: e.ID, UserId: e.UserID, SessionId: e.SessionID, Kind: memoryv1.JobKind_JOB_KIND_ERASE,
 		State: memoryv1.JobState_JOB_STATE_OPEN, Generation: 1, Attempts: int32(e.Attempts), Reason: e.Reason,
 		NotBefore: timeProto(e.NotBefore), CreateTime: timeProto(e.CreateTime), UpdateTime: timeProto(e.UpdateTime),
-		Erasure: &memoryv1.Erasure{Kind: erasureKinds.to(e.Kind), Messages: e.Messages(), DoneTime: timeProto(e.DoneTime)},
+		Erasure: &memoryv1.Erasure{Kind: enums.ErasureKinds.To(e.Kind), Messages: e.Messages(), DoneTime: timeProto(e.DoneTime)},
 	}
 	if e.IsDone() {
 		out.State, out.NotBefore = memoryv1.JobState_JOB_STATE_APPLIED, timeProto(time.Time{})
@@ -187,7 +191,7 @@ func erasureProto(e work.ErasureJob) *memoryv1.Job {
 func receiptsProto(all []memory.StoreReceipt) (out []*memoryv1.StoreReceipt) {
 	for _, r := range all {
 		out = append(out, &memoryv1.StoreReceipt{
-			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: purgedBy.to(r.PurgedBy),
+			Store: r.Store, Found: r.Found, Deleted: r.Deleted, Remaining: r.Remaining, PurgedBy: enums.PurgedBy.To(r.PurgedBy),
 		})
 	}
 	return out
@@ -218,22 +222,22 @@ func (s *MemoryService) ReplaceMessages(
 }
 
 func replaceParams(ctx context.Context, req *memoryv1.ReplaceMessagesRequest) (sessions.ReplaceParams, error) {
-	c := &checker{}
-	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
+	c := &requests.Checker{}
+	ref := c.SessionRef(ctx, req.GetUserId(), req.GetSessionId())
 	p := sessions.ReplaceParams{
-		After: req.GetAfterSeq(), ETag: c.label("etag", req.GetEtag()),
+		After: req.GetAfterSeq(), ETag: c.Label("etag", req.GetEtag()),
 		Turn: sessions.RecordParams{
-			Ref: ref, RequestID: c.label("request_id", req.GetRequestId()),
-			Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
-			Extract:  extractModeFrom(c, "extract", req.GetExtract()), Profile: c.label("profile", req.GetProfile()),
+			Ref: ref, RequestID: c.Label("request_id", req.GetRequestId()),
+			Messages: messagesFrom(c, "messages", req.GetMessages(), requests.MaxMessages, requests.MaxRecordBytes),
+			Extract:  extractModeFrom(c, "extract", req.GetExtract()), Profile: c.Label("profile", req.GetProfile()),
 		},
 	}
 	p.Erase = eraser.Erase{
 		Kind: memory.EraseMessages, User: ref.UserRef, SessionID: ref.SessionID, RequestID: p.Turn.RequestID,
-		Wait: c.timeout("wait", req.GetWait(), 0),
+		Wait: c.Timeout("wait", req.GetWait(), 0),
 	}
 	if p.After < 0 {
-		c.fault("after_seq", "is %d; it must not be negative: give the seq of the last message that stays", p.After)
+		c.Fault("after_seq", "is %d; it must not be negative: give the seq of the last message that stays", p.After)
 	}
-	return p, c.err()
+	return p, c.Err()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/learning/facts"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
@@ -35,13 +37,13 @@ type factSearcher interface {
 }
 
 func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRequest) (*memoryv1.CreateFactResponse, error) {
-	c, in := &checker{}, req.GetFact()
+	c, in := &requests.Checker{}, req.GetFact()
 	create := facts.FactCreation{
-		User: factUser(ctx, c, in), Fact: factFromProto(c, "fact", in), RequestID: c.label("request_id", req.GetRequestId()),
-		Author: c.name("author", req.GetAuthor()),
+		User: factUser(ctx, c, in), Fact: factFromProto(c, "fact", in), RequestID: c.Label("request_id", req.GetRequestId()),
+		Author: c.Name("author", req.GetAuthor()),
 	}
 	checkStatement(c, "fact.text", create.Fact.Text)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	fact, err := s.Facts.CreateFact(ctx, create)
@@ -51,8 +53,8 @@ func (s *FactService) CreateFact(ctx context.Context, req *memoryv1.CreateFactRe
 	return &memoryv1.CreateFactResponse{Fact: factProto(in.GetUserId(), fact)}, nil
 }
 
-func factUser(ctx context.Context, c *checker, in *memoryv1.Fact) memory.UserRef {
-	return memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("fact.user_id", in.GetUserId())}
+func factUser(ctx context.Context, c *requests.Checker, in *memoryv1.Fact) memory.UserRef {
+	return memory.UserRef{Tenant: requests.TenantOf(ctx), UserID: c.ID("fact.user_id", in.GetUserId())}
 }
 
 // factRequest is a request that names one fact.
@@ -62,9 +64,9 @@ type factRequest interface {
 }
 
 func factRef(ctx context.Context, req factRequest) (facts.FactRef, error) {
-	c := &checker{}
-	ref := facts.FactRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())}
-	return ref, c.err()
+	c := &requests.Checker{}
+	ref := facts.FactRef{User: c.UserRef(ctx, req.GetUserId()), ID: c.ID("fact_id", req.GetFactId())}
+	return ref, c.Err()
 }
 
 func (s *FactService) GetFact(ctx context.Context, req *memoryv1.GetFactRequest) (*memoryv1.GetFactResponse, error) {
@@ -80,12 +82,12 @@ func (s *FactService) GetFact(ctx context.Context, req *memoryv1.GetFactRequest)
 }
 
 func (s *FactService) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequest) (*memoryv1.ListFactsResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	q := store.FactQuery{
-		User: c.userRef(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
-		SessionID: c.label("session_id", req.GetSessionId()), Limit: c.page(req.GetPageSize(), 50, 500),
+		User: c.UserRef(ctx, req.GetUserId()), WithPast: req.GetIncludePast(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
+		SessionID: c.Label("session_id", req.GetSessionId()), Limit: c.Page(req.GetPageSize(), 50, 500),
 	}
-	last, err := c.timePosition(req)
+	last, err := c.TimePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -97,24 +99,24 @@ func (s *FactService) ListFacts(ctx context.Context, req *memoryv1.ListFactsRequ
 		return nil, err
 	}
 	out := &memoryv1.ListFactsResponse{}
-	out.Facts, out.NextPageToken = timedPage(req, page, more,
+	out.Facts, out.NextPageToken = requests.TimedPage(req, page, more,
 		func(f memory.Fact) *memoryv1.Fact { return factProto(req.GetUserId(), f) },
-		func(f memory.Fact) timedID { return timedID{f.UpdateTime, f.ID} })
+		func(f memory.Fact) requests.TimedID { return requests.TimedID{Time: f.UpdateTime, ID: f.ID} })
 	return out, nil
 }
 
 func (s *FactService) SearchFacts(ctx context.Context, req *memoryv1.SearchFactsRequest) (*memoryv1.SearchFactsResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	search := recall.FactSearch{
-		User: c.userRef(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
-		MinScore: between(c, "min_score", req.GetMinScore(), 0, 1), Limit: c.page(req.GetPageSize(), 20, 200),
-		AsOf: c.time("as_of", req.GetAsOf()),
+		User: c.UserRef(ctx, req.GetUserId()), Query: req.GetQuery(), Categories: categoriesFrom(c, "categories", req.GetCategories()),
+		MinScore: requests.Between(c, "min_score", req.GetMinScore(), 0, 1), Limit: c.Page(req.GetPageSize(), 20, 200),
+		AsOf: c.Time("as_of", req.GetAsOf()),
 	}
 	if search.Query == "" {
-		c.fault("query", "is required: what to look for")
+		c.Fault("query", "is required: what to look for")
 	}
-	c.bytes("query", len(search.Query), maxQueryBytes)
-	if err := c.err(); err != nil {
+	c.Bytes("query", len(search.Query), requests.MaxQueryBytes)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	found, err := s.Search.SearchFacts(ctx, search)
@@ -129,7 +131,7 @@ func foundProto(userID string, found recall.FactsFound) *memoryv1.SearchFactsRes
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, &memoryv1.FactHit{Fact: factProto(userID, h.Fact), Score: factScoreProto(h)})
 	}
-	out.Hits = out.Hits[:fitting(out.Hits)]
+	out.Hits = out.Hits[:requests.Fitting(out.Hits)]
 	return out
 }
 
@@ -155,30 +157,30 @@ func (s *FactService) UpdateFact(ctx context.Context, req *memoryv1.UpdateFactRe
 }
 
 func factUpdate(ctx context.Context, req *memoryv1.UpdateFactRequest) (facts.FactUpdate, error) {
-	c, in := &checker{}, req.GetFact()
-	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+	c, in := &requests.Checker{}, req.GetFact()
+	mask := c.Mask(req.GetUpdateMask(), map[string]bool{
 		"text": in.GetText() != "", "category": in.GetCategory() != 0, "tags": len(in.GetTags()) > 0,
 		"significance": in.GetSignificance() != 0, "subject": in.GetSubject() != "", "attribute": in.GetAttribute() != "",
 		"valid_from": in.GetValidFrom() != nil, "valid_to": in.GetValidTo() != nil, "pinned": in.GetPinned(),
 		"language": in.GetLanguage() != "",
 	})
 	user, to := factUser(ctx, c, in), factFromProto(c, "fact", in)
-	c.id("fact.fact_id", in.GetFactId())
+	c.ID("fact.fact_id", in.GetFactId())
 	if mask["text"] {
 		checkStatement(c, "fact.text", to.Text)
 	}
 	if mask["valid_from"] && in.GetValidFrom() == nil {
-		c.fault("fact.valid_from", "is required where update_mask names it: since when the fact holds")
+		c.Fault("fact.valid_from", "is required where update_mask names it: since when the fact holds")
 	}
 	to = facts.WithFactDefaults(to)
 	return facts.FactUpdate{
-		FactRef: facts.FactRef{User: user, ID: to.ID}, ETag: c.label("fact.etag", in.GetEtag()),
-		Text: masked(mask, "text", to.Text), Category: masked(mask, "category", to.Category), Tags: masked(mask, "tags", to.Tags),
-		Significance: masked(mask, "significance", to.Significance), Subject: masked(mask, "subject", to.Subject),
-		Attribute: masked(mask, "attribute", to.Attribute), ValidFrom: masked(mask, "valid_from", to.ValidFrom),
-		ValidTo: masked(mask, "valid_to", to.ValidTo), Pinned: masked(mask, "pinned", to.Pinned),
-		Language: masked(mask, "language", to.Language), Author: c.name("author", req.GetAuthor()),
-	}, c.err()
+		FactRef: facts.FactRef{User: user, ID: to.ID}, ETag: c.Label("fact.etag", in.GetEtag()),
+		Text: requests.Masked(mask, "text", to.Text), Category: requests.Masked(mask, "category", to.Category), Tags: requests.Masked(mask, "tags", to.Tags),
+		Significance: requests.Masked(mask, "significance", to.Significance), Subject: requests.Masked(mask, "subject", to.Subject),
+		Attribute: requests.Masked(mask, "attribute", to.Attribute), ValidFrom: requests.Masked(mask, "valid_from", to.ValidFrom),
+		ValidTo: requests.Masked(mask, "valid_to", to.ValidTo), Pinned: requests.Masked(mask, "pinned", to.Pinned),
+		Language: requests.Masked(mask, "language", to.Language), Author: c.Name("author", req.GetAuthor()),
+	}, c.Err()
 }
 
 func (s *FactService) DeleteFact(ctx context.Context, req *memoryv1.DeleteFactRequest) (*memoryv1.DeleteFactResponse, error) {
@@ -214,23 +216,23 @@ func revisionsProto(userID string, revisions []memory.FactRevision) *memoryv1.Li
 	out := &memoryv1.ListFactRevisionsResponse{}
 	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
 		out.Revisions = append(out.Revisions, &memoryv1.FactRevision{
-			Fact: factProto(userID, r.Fact), Cause: factCauses.to(r.Cause), JobId: r.JobID, Author: r.Author,
+			Fact: factProto(userID, r.Fact), Cause: enums.FactCauses.To(r.Cause), JobId: r.JobID, Author: r.Author,
 		})
 	}
-	out.Revisions = out.Revisions[:fitting(out.Revisions)]
+	out.Revisions = out.Revisions[:requests.Fitting(out.Revisions)]
 	return out
 }
 
 func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFactRequest) (*memoryv1.RestoreFactResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	restore := facts.FactRestore{
-		FactRef:  facts.FactRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("fact_id", req.GetFactId())},
-		Revision: req.GetRevision(), Author: c.name("author", req.GetAuthor()),
+		FactRef:  facts.FactRef{User: c.UserRef(ctx, req.GetUserId()), ID: c.ID("fact_id", req.GetFactId())},
+		Revision: req.GetRevision(), Author: c.Name("author", req.GetAuthor()),
 	}
 	if restore.Revision < 0 {
-		c.fault("revision", "is %d; it must not be negative: 0 keeps the fact's content", restore.Revision)
+		c.Fault("revision", "is %d; it must not be negative: 0 keeps the fact's content", restore.Revision)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	fact, superseded, err := s.Facts.RestoreFact(ctx, restore)
@@ -241,9 +243,9 @@ func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFact
 }
 
 func (s *FactService) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
-	c := &checker{}
-	q := store.QuarantineQuery{User: c.userRef(ctx, req.GetUserId()), Limit: c.page(req.GetPageSize(), 50, 500)}
-	last, err := c.timePosition(req)
+	c := &requests.Checker{}
+	q := store.QuarantineQuery{User: c.UserRef(ctx, req.GetUserId()), Limit: c.Page(req.GetPageSize(), 50, 500)}
+	last, err := c.TimePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -255,8 +257,8 @@ func (s *FactService) ListQuarantined(ctx context.Context, req *memoryv1.ListQua
 		return nil, err
 	}
 	out := &memoryv1.ListQuarantinedResponse{}
-	out.Operations, out.NextPageToken = timedPage(req, page, more, quarantinedProto,
-		func(q memory.Quarantined) timedID { return timedID{q.Time, q.ID} })
+	out.Operations, out.NextPageToken = requests.TimedPage(req, page, more, quarantinedProto,
+		func(q memory.Quarantined) requests.TimedID { return requests.TimedID{Time: q.Time, ID: q.ID} })
 	return out, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/history"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/language/tokens"
 )
 
@@ -41,23 +42,23 @@ func (s *HistoryService) CountTokens(ctx context.Context, req *memoryv1.CountTok
 const maxTools = 256 << 10
 
 func countParams(req *memoryv1.CountTokensRequest) (history.CountParams, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	p := history.CountParams{
-		Messages: messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes), Texts: req.GetTexts(),
-		Model: c.label("model", req.GetModel()), Counter: counterFrom(c, "counter", req.GetCounter()), Tools: req.GetToolsJson(),
+		Messages: messagesFrom(c, "messages", req.GetMessages(), requests.MaxMessages, requests.MaxRecordBytes), Texts: req.GetTexts(),
+		Model: c.Label("model", req.GetModel()), Counter: counterFrom(c, "counter", req.GetCounter()), Tools: req.GetToolsJson(),
 	}
-	c.bytes("tools_json", len(p.Tools), maxTools)
-	c.count("texts", len(p.Texts), maxMessages)
+	c.Bytes("tools_json", len(p.Tools), maxTools)
+	c.Count("texts", len(p.Texts), requests.MaxMessages)
 	size := proto.Size(&memoryv1.CountTokensRequest{Messages: req.GetMessages()})
 	for _, t := range p.Texts {
 		size += len(t)
 	}
-	c.bytes("texts", size, maxRecordBytes) // messages included
-	return p, c.err()
+	c.Bytes("texts", size, requests.MaxRecordBytes) // messages included
+	return p, c.Err()
 }
 
 // counterFrom returns a counter's name, "" where none is set.
-func counterFrom(c *checker, field string, k memoryv1.TokenCounter) string {
+func counterFrom(c *requests.Checker, field string, k memoryv1.TokenCounter) string {
 	//exhaustive:enforce
 	switch k {
 	case memoryv1.TokenCounter_TOKEN_COUNTER_UNSPECIFIED:
@@ -71,6 +72,6 @@ func counterFrom(c *checker, field string, k memoryv1.TokenCounter) string {
 	case memoryv1.TokenCounter_TOKEN_COUNTER_ESTIMATE:
 		return tokens.Estimate
 	}
-	c.fault(field, "is %d, which names no counter", k)
+	c.Fault(field, "is %d, which names no counter", k)
 	return ""
 }

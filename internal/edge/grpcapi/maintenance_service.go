@@ -4,6 +4,8 @@ import (
 	"context"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -27,10 +29,10 @@ type maintenance interface {
 const maxDimension = 16384
 
 func (s *MaintenanceService) Reembed(ctx context.Context, req *memoryv1.ReembedRequest) (*memoryv1.ReembedResponse, error) {
-	c := &checker{}
-	model := c.id("model", req.GetModel())
-	dimension := between(c, "dimension", req.GetDimension(), 0, maxDimension)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	model := c.ID("model", req.GetModel())
+	dimension := requests.Between(c, "dimension", req.GetDimension(), 0, maxDimension)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	job, err := s.Maintenance.Reembed(ctx, model, int(dimension))
@@ -41,9 +43,9 @@ func (s *MaintenanceService) Reembed(ctx context.Context, req *memoryv1.ReembedR
 }
 
 func (s *MaintenanceService) Reindex(ctx context.Context, req *memoryv1.ReindexRequest) (*memoryv1.ReindexResponse, error) {
-	c := &checker{}
-	views := allOf(c, "views", views, req.GetViews(), viewWords)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	views := requests.AllOf(c, "views", enums.Views, req.GetViews(), viewWords)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	begun, err := s.Maintenance.Reindex(ctx, views)
@@ -58,9 +60,9 @@ func (s *MaintenanceService) Reindex(ctx context.Context, req *memoryv1.ReindexR
 }
 
 func (s *MaintenanceService) Verify(ctx context.Context, req *memoryv1.VerifyRequest) (*memoryv1.VerifyResponse, error) {
-	c := &checker{}
-	views := allOf(c, "views", views, req.GetViews(), viewWords)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	views := requests.AllOf(c, "views", enums.Views, req.GetViews(), viewWords)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	mode := work.VerifyRepair
@@ -83,9 +85,9 @@ func (s *MaintenanceService) ListExpiring(
 	ctx context.Context,
 	req *memoryv1.ListExpiringRequest,
 ) (*memoryv1.ListExpiringResponse, error) {
-	c := &checker{}
-	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 20, 100)}
-	after, err := c.pagePosition(req)
+	c := &requests.Checker{}
+	q := store.UserQuery{Tenant: requests.TenantOf(ctx), Limit: c.Page(req.GetPageSize(), 20, 100)}
+	after, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +107,13 @@ func (s *MaintenanceService) ListExpiring(
 		}
 	}
 	if more {
-		out.NextPageToken = pageToken(req, []byte(last))
+		out.NextPageToken = requests.PageToken(req, []byte(last))
 	}
 	return out, nil
 }
 
 func expiringProto(d work.Expiring) *memoryv1.Expiring {
 	return &memoryv1.Expiring{
-		Rule: retentionRules.to(d.Rule), UserId: d.User.UserID, SessionId: d.SessionID, Messages: d.Messages, FactId: d.FactID,
+		Rule: enums.RetentionRules.To(d.Rule), UserId: d.User.UserID, SessionId: d.SessionID, Messages: d.Messages, FactId: d.FactID,
 	}
 }

@@ -6,22 +6,23 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
 )
 
 func (s *MemoryService) ListMessages(ctx context.Context, req *memoryv1.ListMessagesRequest) (*memoryv1.ListMessagesResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	q := store.MessageQuery{
-		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.page(req.GetPageSize(), 100, maxMessages),
-		NewestFirst: req.GetNewestFirst(), WithOriginal: req.GetIncludeOriginal(), MaxBytes: maxReplyBytes,
+		Ref: c.SessionRef(ctx, req.GetUserId(), req.GetSessionId()), Limit: c.Page(req.GetPageSize(), 100, requests.MaxMessages),
+		NewestFirst: req.GetNewestFirst(), WithOriginal: req.GetIncludeOriginal(), MaxBytes: requests.MaxReplyBytes,
 	}
-	from := between(c, "from_seq", req.GetFromSeq(), 0, 1<<62)
-	if err := c.err(); err != nil {
+	from := requests.Between(c, "from_seq", req.GetFromSeq(), 0, 1<<62)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	last, err := pageNumber(req, req.GetPageToken())
+	last, err := requests.PageNumber(req, req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -49,14 +50,14 @@ func messagePage(req *memoryv1.ListMessagesRequest, page []memory.Message, more 
 	out, size := &memoryv1.ListMessagesResponse{}, 0
 	for i, m := range page {
 		p := messageProto(m)
-		if size += proto.Size(p); size > maxReplyBytes && i > 0 {
+		if size += proto.Size(p); size > requests.MaxReplyBytes && i > 0 {
 			page, more = page[:i], true
 			break
 		}
 		out.Messages = append(out.Messages, p)
 	}
 	if more {
-		out.NextPageToken = numberToken(req, page[len(page)-1].Seq)
+		out.NextPageToken = requests.NumberToken(req, page[len(page)-1].Seq)
 	}
 	return out
 }
@@ -74,21 +75,21 @@ func (s *MemoryService) UpdateMessage(ctx context.Context, req *memoryv1.UpdateM
 }
 
 func messageUpdate(ctx context.Context, req *memoryv1.UpdateMessageRequest) (store.MessageUpdate, error) {
-	c, in := &checker{}, req.GetMessage()
+	c, in := &requests.Checker{}, req.GetMessage()
 	u := store.MessageUpdate{
-		Ref:       c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()),
-		MessageID: c.id("message.id", in.GetId()),
+		Ref:       c.SessionRef(ctx, req.GetUserId(), req.GetSessionId()),
+		MessageID: c.ID("message.id", in.GetId()),
 	}
-	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+	mask := c.Mask(req.GetUpdateMask(), map[string]bool{
 		"tags": len(in.GetTags()) > 0, "metadata": in.GetMetadata() != nil, "pinned": in.GetPinned(),
 		"hidden":  in.GetHidden(),
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
 	extract := extractOrAllowFrom(c, "message.extract", in.GetExtract())
-	u.Tags = masked(mask, "tags", tagsFrom(c, "message.tags", in.GetTags()))
-	u.Metadata = masked(mask, "metadata", c.object("message.metadata", in.GetMetadata(), maxObjectBytes))
-	u.Pinned = masked(mask, "pinned", in.GetPinned())
-	u.Hidden = masked(mask, "hidden", in.GetHidden())
-	u.Extract = masked(mask, "extract", extract)
-	return u, c.err()
+	u.Tags = requests.Masked(mask, "tags", tagsFrom(c, "message.tags", in.GetTags()))
+	u.Metadata = requests.Masked(mask, "metadata", c.Object("message.metadata", in.GetMetadata(), requests.MaxObjectBytes))
+	u.Pinned = requests.Masked(mask, "pinned", in.GetPinned())
+	u.Hidden = requests.Masked(mask, "hidden", in.GetHidden())
+	u.Extract = requests.Masked(mask, "extract", extract)
+	return u, c.Err()
 }

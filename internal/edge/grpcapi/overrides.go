@@ -9,11 +9,13 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/settingschema"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 )
 
 // overridesFrom converts what a call changes of its profile. Every field is found in contextprofile.Overridable by its name: a number or
 // boolean needs nothing here; what has a type of its own is converted in given.
-func overridesFrom(c *checker, in *memoryv1.ContextOverrides) contextprofile.Overrides {
+func overridesFrom(c *requests.Checker, in *memoryv1.ContextOverrides) contextprofile.Overrides {
 	var out contextprofile.Overrides
 	if in == nil {
 		return out
@@ -39,13 +41,13 @@ func overridesFrom(c *checker, in *memoryv1.ContextOverrides) contextprofile.Ove
 }
 
 // overrideFrom returns the value that the call has for a field of ContextOverrides, nil for none.
-func overrideFrom(c *checker, in *memoryv1.ContextOverrides, field string) any {
+func overrideFrom(c *requests.Checker, in *memoryv1.ContextOverrides, field string) any {
 	path := "overrides." + field
 	switch field {
 	case "memory_role":
-		return orNone(oneOf(c, path, memoryRoles, in.GetMemoryRole(), "system, developer or user"))
+		return orNone(requests.OneOf(c, path, enums.MemoryRoles, in.GetMemoryRole(), "system, developer or user"))
 	case "memory_place":
-		return orNone(oneOf(c, path, memoryPlaces, in.GetMemoryPlace(), "before or after"))
+		return orNone(requests.OneOf(c, path, enums.MemoryPlaces, in.GetMemoryPlace(), "before or after"))
 	case "counter":
 		return orNone(counterFrom(c, path, in.GetCounter()))
 	case "categories":
@@ -57,7 +59,7 @@ func overrideFrom(c *checker, in *memoryv1.ContextOverrides, field string) any {
 		return historyOverrideFrom(c, path, in.GetPolicy())
 	case "previous_sessions.max_age":
 		if age := in.GetPreviousSessions().GetMaxAge(); age != nil {
-			return c.timeout(path, age, 0)
+			return c.Timeout(path, age, 0)
 		}
 		return nil
 	}
@@ -84,10 +86,10 @@ func scalar(m protoreflect.Message, path []string) any {
 	return m.Get(f).Interface()
 }
 
-func historyOverrideFrom(c *checker, field string, in *memoryv1.ContextPolicy) any {
+func historyOverrideFrom(c *requests.Checker, field string, in *memoryv1.ContextPolicy) any {
 	p := contextPolicyFrom(c, field, in)
 	if in.GetHide() != nil {
-		c.fault(field+".hide", "is set, but a session is hidden from by UpdateSession's context_start_seq "+
+		c.Fault(field+".hide", "is set, but a session is hidden from by UpdateSession's context_start_seq "+
 			"and UpdateMessage's hidden; leave it out")
 	}
 	if p == nil {
@@ -97,12 +99,12 @@ func historyOverrideFrom(c *checker, field string, in *memoryv1.ContextPolicy) a
 }
 
 // switchesFrom returns the sections that a call turns on or off, by their names in contextprofile.Overridable.
-func switchesFrom(c *checker, in []*memoryv1.SectionSwitch) map[string]bool {
+func switchesFrom(c *requests.Checker, in []*memoryv1.SectionSwitch) map[string]bool {
 	out := map[string]bool{}
 	for i, s := range in {
 		name, ok := switchName(s.GetSection())
 		if !ok {
-			c.fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; any section but instructions and pending can")
+			c.Fault(fmt.Sprintf("overrides.sections[%d].section", i), "cannot be switched; any section but instructions and pending can")
 			continue
 		}
 		out[name] = s.GetEnabled()

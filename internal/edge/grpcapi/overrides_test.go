@@ -9,6 +9,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 )
 
 // with returns overrides that set one number.
@@ -90,16 +91,16 @@ func TestOverrides(t *testing.T) {
 		}
 		t.Run(f.API+" is taken at its limits and refused beyond them by its path", func(t *testing.T) {
 			for _, value := range []any{low, high} {
-				c := &checker{}
-				if o := overridesFrom(c, with(t, f.API, value)); c.err() != nil || !o.Has(f.Key) {
-					t.Errorf("%v: %v", value, c.err())
+				c := &requests.Checker{}
+				if o := overridesFrom(c, with(t, f.API, value)); c.Err() != nil || !o.Has(f.Key) {
+					t.Errorf("%v: %v", value, c.Err())
 				}
 			}
 			for _, value := range []any{plus(low, -1), plus(high, 1)} {
-				c := &checker{}
+				c := &requests.Checker{}
 				o := overridesFrom(c, with(t, f.API, value))
 				want := fmt.Sprintf("overrides.%s: is %v; it must be from %v to %v", f.API, value, low, high)
-				if err := c.err(); err == nil || err.Error() != want || o.Has(f.Key) {
+				if err := c.Err(); err == nil || err.Error() != want || o.Has(f.Key) {
 					t.Errorf("got %v, want %s", err, want)
 				}
 			}

@@ -7,12 +7,14 @@ import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/contexts/settingschema"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/toolcalls"
 )
 
 // contextPolicyFrom converts a context policy, nil where none is given. Its fractions are checked where the window is known.
-func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *compaction.Policy {
+func contextPolicyFrom(c *requests.Checker, field string, in *memoryv1.ContextPolicy) *compaction.Policy {
 	if in == nil {
 		return nil
 	}
@@ -26,7 +28,7 @@ func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *co
 		PreserveMemory: in.GetPreserveMemory(),
 	}
 	if in.GetTrim() != nil && !p.Trims() {
-		c.fault(field+".trim", "sets no limit; set messages, tokens or fraction, or leave it out")
+		c.Fault(field+".trim", "sets no limit; set messages, tokens or fraction, or leave it out")
 	}
 	if in.GetCompress() != nil {
 		p.Compress = compressPolicyFrom(c, field+".compress", in.GetCompress())
@@ -36,24 +38,24 @@ func contextPolicyFrom(c *checker, field string, in *memoryv1.ContextPolicy) *co
 }
 
 // addFaults takes over what is wrong with a part of a request, whose paths begin with the field.
-func addFaults(c *checker, field string, faults settingschema.Faults) {
+func addFaults(c *requests.Checker, field string, faults settingschema.Faults) {
 	for _, f := range faults {
 		if f.Text != "" {
-			c.fault(field+"."+f.API, "%s", f.Text)
+			c.Fault(field+"."+f.API, "%s", f.Text)
 		} else {
-			c.fault(field+"."+f.API, "is %v; it must be from %v to %v", f.Value, f.Low, f.High)
+			c.Fault(field+"."+f.API, "is %v; it must be from %v to %v", f.Value, f.Low, f.High)
 		}
 	}
 }
 
-func hidePolicyFrom(c *checker, field string, in *memoryv1.HidePolicy) compaction.Hide {
+func hidePolicyFrom(c *requests.Checker, field string, in *memoryv1.HidePolicy) compaction.Hide {
 	checkIDs(c, field+".exclude", in.GetExclude())
-	return compaction.Hide{StartID: c.label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
+	return compaction.Hide{StartID: c.Label(field+".start_id", in.GetStartId()), Exclude: in.GetExclude()}
 }
 
-func checkIDs(c *checker, field string, all []string) {
+func checkIDs(c *requests.Checker, field string, all []string) {
 	for i, id := range all {
-		c.id(fmt.Sprintf("%s[%d]", field, i), id)
+		c.ID(fmt.Sprintf("%s[%d]", field, i), id)
 	}
 }
 
@@ -65,7 +67,7 @@ func triggers(in []*memoryv1.ContextTrigger) []toolcalls.Trigger {
 	return out
 }
 
-func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) compaction.Clear {
+func clearPolicyFrom(c *requests.Checker, field string, in *memoryv1.ClearPolicy) compaction.Clear {
 	checkIDs(c, field+".exclude_tools", in.GetExcludeTools())
 	return compaction.Clear{
 		Enabled: in != nil, Triggers: triggers(in.GetTriggers()), Keep: int(in.GetKeep()), ClearAtLeast: in.GetClearAtLeast(),
@@ -74,7 +76,7 @@ func clearPolicyFrom(c *checker, field string, in *memoryv1.ClearPolicy) compact
 }
 
 // compressPolicyFrom converts a policy for the older part. Numbers that are not set get what the configuration has by default.
-func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) compaction.Compress {
+func compressPolicyFrom(c *requests.Checker, field string, in *memoryv1.CompressPolicy) compaction.Compress {
 	keep := in.GetKeep()
 	out := compaction.Compress{
 		Triggers: triggers(in.GetTriggers()),
@@ -82,7 +84,7 @@ func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) c
 		LastN:    compaction.DefaultLastN, ChunkMessages: compaction.DefaultChunkMessages,
 		Writing: compaction.Writing{
 			Prompt:      in.GetPrompt(),
-			Model:       c.label(field+".model", in.GetModel()),
+			Model:       c.Label(field+".model", in.GetModel()),
 			Lossy:       in.GetLossy(),
 			MaxTokens:   cmp.Or(in.GetMaxTokens(), compaction.DefaultSummaryTokens),
 			ChunkTokens: cmp.Or(in.GetTrimTokensToSummarize(), compaction.DefaultChunkTokens),
@@ -100,7 +102,7 @@ func compressPolicyFrom(c *checker, field string, in *memoryv1.CompressPolicy) c
 }
 
 // setStrategy says what the older part becomes.
-func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *compaction.Compress) {
+func setStrategy(c *requests.Checker, field string, in *memoryv1.CompressPolicy, out *compaction.Compress) {
 	switch s := in.GetStrategy().(type) {
 	case *memoryv1.CompressPolicy_Whole:
 		out.Strategy = compaction.StrategyWhole
@@ -109,21 +111,21 @@ func setStrategy(c *checker, field string, in *memoryv1.CompressPolicy, out *com
 	case *memoryv1.CompressPolicy_ChunkMessages:
 		out.Strategy, out.ChunkMessages = compaction.StrategyChunked, int(s.ChunkMessages)
 	case *memoryv1.CompressPolicy_Since:
-		out.Strategy, out.Since = compaction.StrategySince, c.time(field+".since", s.Since)
+		out.Strategy, out.Since = compaction.StrategySince, c.Time(field+".since", s.Since)
 	case *memoryv1.CompressPolicy_Facts:
 		out.Strategy, out.Concepts = compaction.StrategyFacts, conceptsFrom(c, field+".facts.concepts", s.Facts.GetConcepts())
 	case *memoryv1.CompressPolicy_Custom:
-		out.Strategy = compaction.Custom(c.id(field+".custom", s.Custom))
+		out.Strategy = compaction.Custom(c.ID(field+".custom", s.Custom))
 	default:
-		c.fault(field, "has no strategy; set whole, last_n, chunk_messages, since, facts or custom")
+		c.Fault(field, "has no strategy; set whole, last_n, chunk_messages, since, facts or custom")
 	}
 }
 
-func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []compaction.Concept {
+func conceptsFrom(c *requests.Checker, field string, in []*memoryv1.Concept) []compaction.Concept {
 	var out []compaction.Concept
 	for i, one := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		c.label(at+".keyword", one.GetKeyword())
+		c.Label(at+".keyword", one.GetKeyword())
 		out = append(out, compaction.Concept{
 			Keyword: one.GetKeyword(), Description: one.GetDescription(), Single: isSingle(c, at+".count", one.GetCount()),
 		})
@@ -132,7 +134,7 @@ func conceptsFrom(c *checker, field string, in []*memoryv1.Concept) []compaction
 }
 
 // isSingle reports whether one fact is looked for, and not as many as there are.
-func isSingle(c *checker, field string, in memoryv1.FactCount) bool {
+func isSingle(c *requests.Checker, field string, in memoryv1.FactCount) bool {
 	//exhaustive:enforce
 	switch in {
 	case memoryv1.FactCount_FACT_COUNT_SINGLE:
@@ -140,31 +142,31 @@ func isSingle(c *checker, field string, in memoryv1.FactCount) bool {
 	case memoryv1.FactCount_FACT_COUNT_UNSPECIFIED, memoryv1.FactCount_FACT_COUNT_MULTIPLE:
 		return false
 	}
-	c.fault(field, "is %d; it must be single or multiple", in)
+	c.Fault(field, "is %d; it must be single or multiple", in)
 	return false
 }
 
-func headFrom(c *checker, field string, in memoryv1.ContextHead) compaction.Head {
-	head, ok := heads.from(in)
+func headFrom(c *requests.Checker, field string, in memoryv1.ContextHead) compaction.Head {
+	head, ok := enums.Heads.From(in)
 	if !ok && in != memoryv1.ContextHead_CONTEXT_HEAD_UNSPECIFIED {
-		c.fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
+		c.Fault(field, "is %d; it must be system_and_first, system_or_first or system", in)
 	}
 	return head
 }
 
-func fallbackFrom(c *checker, field string, in memoryv1.CompressFallback) compaction.Fallback {
-	fallback, ok := fallbackNames.from(in)
+func fallbackFrom(c *requests.Checker, field string, in memoryv1.CompressFallback) compaction.Fallback {
+	fallback, ok := enums.FallbackNames.From(in)
 	if !ok && in != memoryv1.CompressFallback_COMPRESS_FALLBACK_UNSPECIFIED {
-		c.fault(field, "is %d; it must be keep, drop, whole or extract", in)
+		c.Fault(field, "is %d; it must be keep, drop, whole or extract", in)
 	}
 	return fallback
 }
 
 // summaryRoleFrom is in whose voice summaries stand, 0 where nothing is said.
-func summaryRoleFrom(c *checker, field string, in memoryv1.Role) memory.Role {
-	role, _ := roles.from(in)
+func summaryRoleFrom(c *requests.Checker, field string, in memoryv1.Role) memory.Role {
+	role, _ := enums.Roles.From(in)
 	if role == memory.RoleDeveloper || role == memory.RoleTool || role == 0 && in != memoryv1.Role_ROLE_UNSPECIFIED {
-		c.fault(field, "is %v; it must be user, assistant or system", in)
+		c.Fault(field, "is %v; it must be user, assistant or system", in)
 		return 0
 	}
 	return role

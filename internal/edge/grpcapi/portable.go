@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
@@ -33,12 +35,12 @@ type userPorter interface {
 }
 
 func (s *UserService) ExportUser(req *memoryv1.ExportUserRequest, out grpc.ServerStreamingServer[memoryv1.ExportUserResponse]) error {
-	ctx, c := out.Context(), &checker{}
+	ctx, c := out.Context(), &requests.Checker{}
 	if fault, bad := grpcserver.DecodeFault(req); bad {
 		return memory.InvalidField(fault.Field, "%s", fault.Description)
 	}
-	ref := c.userRef(ctx, req.GetUserId())
-	if err := c.err(); err != nil {
+	ref := c.UserRef(ctx, req.GetUserId())
+	if err := c.Err(); err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(chunks{out}, sentChunk)
@@ -72,10 +74,10 @@ func (s *UserService) ImportUser(in grpc.ClientStreamingServer[memoryv1.ImportUs
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	c := &checker{}
-	ref := memory.UserRef{Tenant: tenantOf(ctx), UserID: c.label("user_id", first.GetUserId())}
-	rule := oneOf(c, "on_conflict", conflictRules, first.GetOnConflict(), conflictNames)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	ref := memory.UserRef{Tenant: requests.TenantOf(ctx), UserID: c.Label("user_id", first.GetUserId())}
+	rule := requests.OneOf(c, "on_conflict", enums.ConflictRules, first.GetOnConflict(), conflictNames)
+	if err := c.Err(); err != nil {
 		return err
 	}
 	imported, err := s.Porter.Import(ctx, ref, rule, receive(ctx, in, first.GetChunk(), s.Patience))

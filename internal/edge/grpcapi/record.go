@@ -5,6 +5,7 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/contexts/builder"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/sessions"
@@ -66,23 +67,23 @@ func (s *MemoryService) Record(ctx context.Context, req *memoryv1.RecordRequest)
 }
 
 func recordParams(ctx context.Context, req *memoryv1.RecordRequest) (sessions.RecordParams, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	p := sessions.RecordParams{
-		Ref:             c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()),
-		RequestID:       c.label("request_id", req.GetRequestId()),
-		Messages:        messagesFrom(c, "messages", req.GetMessages(), maxMessages, maxRecordBytes),
+		Ref:             c.SessionRef(ctx, req.GetUserId(), req.GetSessionId()),
+		RequestID:       c.Label("request_id", req.GetRequestId()),
+		Messages:        messagesFrom(c, "messages", req.GetMessages(), requests.MaxMessages, requests.MaxRecordBytes),
 		StatePatch:      statePatchFrom(c, "state_patch", req.GetStatePatch()),
 		ExpectedLastSeq: req.ExpectedLastSeq,
 		Extract:         extractModeFrom(c, "extract", req.GetExtract()),
-		Profile:         c.label("profile", req.GetProfile()),
+		Profile:         c.Label("profile", req.GetProfile()),
 	}
 	if len(p.Messages) == 0 && len(req.GetStatePatch().GetFields()) == 0 {
-		c.fault("messages", "is empty, and so is state_patch; send at least one of them")
+		c.Fault("messages", "is empty, and so is state_patch; send at least one of them")
 	}
 	if p.ExpectedLastSeq != nil && *p.ExpectedLastSeq < 0 {
-		c.fault("expected_last_seq", "is %d; it must not be negative: 0 means a new session", *p.ExpectedLastSeq)
+		c.Fault("expected_last_seq", "is %d; it must not be negative: 0 means a new session", *p.ExpectedLastSeq)
 	}
-	return p, c.err()
+	return p, c.Err()
 }
 
 func recordProto(r sessions.Recorded) *memoryv1.RecordResponse {

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
@@ -34,7 +36,7 @@ func (s *MemoryService) SearchMessages(ctx context.Context, req *memoryv1.Search
 	if err != nil {
 		return nil, err
 	}
-	offset, err := pageNumber(req, req.GetPageToken())
+	offset, err := requests.PageNumber(req, req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -47,42 +49,42 @@ func (s *MemoryService) SearchMessages(ctx context.Context, req *memoryv1.Search
 }
 
 func searchParams(ctx context.Context, req *memoryv1.SearchMessagesRequest) (recall.SearchParams, []text.Phrase, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	p := recall.SearchParams{
-		User: c.userRef(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
-		From: c.time("start_time", req.GetStartTime()), To: c.time("end_time", req.GetEndTime()),
-		AsOf: c.time("as_of", req.GetAsOf()), Limit: c.page(req.GetPageSize(), 20, 200), MaxBytes: maxReplyBytes, Explain: req.GetExplain(),
+		User: c.UserRef(ctx, req.GetUserId()), Query: req.GetQuery(), SessionIDs: req.GetSessionIds(),
+		From: c.Time("start_time", req.GetStartTime()), To: c.Time("end_time", req.GetEndTime()),
+		AsOf: c.Time("as_of", req.GetAsOf()), Limit: c.Page(req.GetPageSize(), 20, 200), MaxBytes: requests.MaxReplyBytes, Explain: req.GetExplain(),
 		Roles: searchedRoles(c, req.GetRoles()),
 	}
 	switch req.GetMode() {
 	case memoryv1.SearchMode_SEARCH_MODE_UNSPECIFIED, memoryv1.SearchMode_SEARCH_MODE_HYBRID, memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT:
 	default:
-		c.fault("mode", "is %d; it must be SEARCH_MODE_HYBRID or SEARCH_MODE_TRANSCRIPT", req.GetMode())
+		c.Fault("mode", "is %d; it must be SEARCH_MODE_HYBRID or SEARCH_MODE_TRANSCRIPT", req.GetMode())
 	}
 	if req.GetMode() != memoryv1.SearchMode_SEARCH_MODE_TRANSCRIPT && len(req.GetPhrases()) > 0 {
-		c.fault("phrases", "are looked for with mode SEARCH_MODE_TRANSCRIPT only; set it, or put their words into query")
+		c.Fault("phrases", "are looked for with mode SEARCH_MODE_TRANSCRIPT only; set it, or put their words into query")
 	}
 	if p.Query == "" && len(req.GetPhrases()) == 0 {
-		c.fault("query", "is required: the words to look for")
+		c.Fault("query", "is required: the words to look for")
 	}
-	c.bytes("query", len(p.Query), maxQueryBytes)
-	c.count("session_ids", len(p.SessionIDs), maxSessionIDs)
+	c.Bytes("query", len(p.Query), requests.MaxQueryBytes)
+	c.Count("session_ids", len(p.SessionIDs), requests.MaxSessionIDs)
 	for i, id := range p.SessionIDs {
-		c.id(fmt.Sprintf("session_ids[%d]", i), id)
+		c.ID(fmt.Sprintf("session_ids[%d]", i), id)
 	}
 	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
-		c.fault("end_time", "is not after start_time; nothing lies between them")
+		c.Fault("end_time", "is not after start_time; nothing lies between them")
 	}
 	phrases := searchedPhrases(c, req.GetPhrases())
-	return p, phrases, c.err()
+	return p, phrases, c.Err()
 }
 
 // searchedRoles are the roles whose messages are asked for, nil for all.
-func searchedRoles(c *checker, asked []memoryv1.Role) []memory.Role {
-	out := allOf(c, "roles", roles, asked, "ROLE_USER or ROLE_ASSISTANT")
+func searchedRoles(c *requests.Checker, asked []memoryv1.Role) []memory.Role {
+	out := requests.AllOf(c, "roles", enums.Roles, asked, "ROLE_USER or ROLE_ASSISTANT")
 	for i, role := range out {
 		if role != 0 && role != memory.RoleUser && role != memory.RoleAssistant {
-			c.fault(fmt.Sprintf("roles[%d]", i), "is %s; only what ROLE_USER and ROLE_ASSISTANT said is searched", asked[i])
+			c.Fault(fmt.Sprintf("roles[%d]", i), "is %s; only what ROLE_USER and ROLE_ASSISTANT said is searched", asked[i])
 		}
 	}
 	return out
@@ -110,17 +112,17 @@ func (s *MemoryService) searchTranscript(
 }
 
 // searchedPhrases reads phrases that a message must have.
-func searchedPhrases(c *checker, asked []string) (out []text.Phrase) {
-	c.count("phrases", len(asked), maxPhrases)
+func searchedPhrases(c *requests.Checker, asked []string) (out []text.Phrase) {
+	c.Count("phrases", len(asked), maxPhrases)
 	for i, words := range asked {
 		field := fmt.Sprintf("phrases[%d]", i)
 		if len(words) > maxPhraseBytes { // it is not read
-			c.bytes(field, len(words), maxPhraseBytes)
+			c.Bytes(field, len(words), maxPhraseBytes)
 			continue
 		}
 		phrase, ok := text.NewPhrase(words)
 		if !ok {
-			c.fault(field, "has neither letter, digit nor emoji; name words that stand in a message")
+			c.Fault(field, "has neither letter, digit nor emoji; name words that stand in a message")
 		}
 		out = append(out, phrase)
 	}
@@ -138,7 +140,7 @@ func transcriptPage(req *memoryv1.SearchMessagesRequest, page recall.TranscriptP
 		out.Hits = append(out.Hits, hit)
 	}
 	next := page.Next
-	if n := fitting(out.GetHits()); n < len(out.GetHits()) {
+	if n := requests.Fitting(out.GetHits()); n < len(out.GetHits()) {
 		out.Hits, next = out.GetHits()[:n], &page.Positions[n-1]
 	}
 	if next != nil {
@@ -153,12 +155,12 @@ func transcriptToken(req proto.Message, p recall.TranscriptPosition) string {
 	position = binary.AppendUvarint(position, uint64(p.Count))
 	position = binary.AppendVarint(position, p.Time.UnixMicro())
 	position = binary.AppendVarint(position, p.Place.Seq)
-	return pageToken(req, append(position, p.Place.Session...))
+	return requests.PageToken(req, append(position, p.Place.Session...))
 }
 
 // transcriptPosition reads a position of transcriptToken, nil for the first page.
 func transcriptPosition(req *memoryv1.SearchMessagesRequest) (*recall.TranscriptPosition, error) {
-	b, err := pagePosition(req, req.GetPageToken())
+	b, err := requests.PagePosition(req, req.GetPageToken())
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func transcriptPosition(req *memoryv1.SearchMessagesRequest) (*recall.Transcript
 	seq, bad4 := binary.ReadVarint(r)
 	session := string(b[len(b)-r.Len():])
 	if errors.Join(bad1, bad2, bad3, bad4) != nil || max(hits, count) > math.MaxInt32 || !store.MintedKey(session) {
-		return nil, badToken("is damaged; give back next_page_token as it came")
+		return nil, requests.BadToken("is damaged; give back next_page_token as it came")
 	}
 	return &recall.TranscriptPosition{Hits: int(hits), TextPosition: store.TextPosition{
 		Count: int(count), Time: time.UnixMicro(micros).UTC(), Place: memory.Place{Session: memory.SessionKey(session), Seq: seq},
@@ -184,14 +186,14 @@ func searchPage(req *memoryv1.SearchMessagesRequest, p recall.SearchParams, r re
 		if p.Explain {
 			hit.Explanation = explanationProto(&h.Hit, h.Rank)
 		}
-		if size += proto.Size(hit); size > maxReplyBytes && i > 0 {
+		if size += proto.Size(hit); size > requests.MaxReplyBytes && i > 0 {
 			next, r.More = h.Rank-1, true
 			break
 		}
 		out.Hits = append(out.Hits, hit)
 	}
 	if r.More {
-		out.NextPageToken = numberToken(req, int64(next))
+		out.NextPageToken = requests.NumberToken(req, int64(next))
 	}
 	out.Degraded, out.Embedder = degradedProto(r.Degraded), r.Embedder
 	return out

@@ -1,11 +1,12 @@
-// Package grpcapi has the handlers of the gRPC API: they check requests, convert them to the domain and back, and map
-// errors to canonical codes. Package grpcserver serves them.
+// Package grpcapi has the handlers of the gRPC API: they check requests and convert them to the domain and back. Packages below it
+// have what the handlers share: requests, enums and statuses. Package grpcserver serves the handlers.
 package grpcapi
 
 import (
 	"google.golang.org/grpc"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/statuses"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 )
 
@@ -22,7 +23,7 @@ func NewAPI(services ...Service) grpcserver.API {
 				s.register(r)
 			}
 		},
-		Calls: accessTable, Habits: habits, NoUsers: noUsers, CheckUser: checkUser, Heavy: heavyBytes, Items: itemsOf, Status: toStatus,
+		Calls: accessTable, Habits: habits, NoUsers: noUsers, CheckUser: checkUser, Heavy: heavyBytes, Items: itemsOf, Status: statuses.ToStatus,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/learning/summaries"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -31,9 +33,9 @@ type summaryEditor interface {
 }
 
 func (s *SummaryService) GetSummary(ctx context.Context, req *memoryv1.GetSummaryRequest) (*memoryv1.GetSummaryResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	ref := summaryRef(ctx, c, "", req)
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	found, err := s.Summaries.Summary(ctx, ref)
@@ -52,46 +54,46 @@ type namesSummary interface {
 }
 
 // summaryRef reads which summary is named; path is that of the fields, with a dot at its end.
-func summaryRef(ctx context.Context, c *checker, path string, req namesSummary) summaries.SummaryRef {
+func summaryRef(ctx context.Context, c *requests.Checker, path string, req namesSummary) summaries.SummaryRef {
 	ref := summaries.SummaryRef{
 		Kind: summaryKindFrom(c, path+"kind", req.GetKind()), SessionID: req.GetSessionId(), Name: req.GetName(),
-		User: memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id(path+"user_id", req.GetUserId())},
+		User: memory.UserRef{Tenant: requests.TenantOf(ctx), UserID: c.ID(path+"user_id", req.GetUserId())},
 	}
 	if ref.Kind == memory.SummarySession {
-		c.id(path+"session_id", ref.SessionID)
+		c.ID(path+"session_id", ref.SessionID)
 		checkUnset(c, path+"name", ref.Name, "the summary of a session is named by session_id")
 	} else {
-		c.id(path+"name", ref.Name)
+		c.ID(path+"name", ref.Name)
 		checkUnset(c, path+"session_id", ref.SessionID, "weeks and months are of the user, not of a session")
 	}
 	return ref
 }
 
-func checkUnset(c *checker, field, s, why string) {
+func checkUnset(c *requests.Checker, field, s, why string) {
 	if s != "" {
-		c.fault(field, "must not be set: %s", why)
+		c.Fault(field, "must not be set: %s", why)
 	}
 }
 
 // summaryKindFrom returns the kind, a session's where none is set.
-func summaryKindFrom(c *checker, field string, k memoryv1.SummaryKind) memory.SummaryKind {
+func summaryKindFrom(c *requests.Checker, field string, k memoryv1.SummaryKind) memory.SummaryKind {
 	if k == memoryv1.SummaryKind_SUMMARY_KIND_UNSPECIFIED {
 		return memory.SummarySession
 	}
-	kind, ok := summaryKinds.from(k)
+	kind, ok := enums.SummaryKinds.From(k)
 	if !ok {
-		c.fault(field, "is %d; it must be session, week or month", k)
+		c.Fault(field, "is %d; it must be session, week or month", k)
 	}
 	return kind
 }
 
 func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSummariesRequest) (*memoryv1.ListSummariesResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	q := summaries.SummaryQuery{
-		User: c.userRef(ctx, req.GetUserId()), Kind: summaryKindFrom(c, "kind", req.GetKind()), Limit: c.page(req.GetPageSize(), 20, 100),
+		User: c.UserRef(ctx, req.GetUserId()), Kind: summaryKindFrom(c, "kind", req.GetKind()), Limit: c.Page(req.GetPageSize(), 20, 100),
 		Review: req.GetWithheld(),
 	}
-	last, err := c.timePosition(req)
+	last, err := c.TimePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,26 +107,28 @@ func (s *SummaryService) ListSummaries(ctx context.Context, req *memoryv1.ListSu
 	return summaryPage(req, page, next), nil
 }
 
-func summaryPage(req *memoryv1.ListSummariesRequest, page []summaries.Summary, next *summaries.SummaryCursor) *memoryv1.ListSummariesResponse {
+func summaryPage(
+	req *memoryv1.ListSummariesRequest, page []summaries.Summary, next *summaries.SummaryCursor,
+) *memoryv1.ListSummariesResponse {
 	summaries := make([]*memoryv1.Summary, len(page))
 	for i, found := range page {
 		summaries[i] = summaryProto(req.GetUserId(), found)
 	}
-	n := fitting(summaries)
+	n := requests.Fitting(summaries)
 	if n < len(page) {
 		next = &page[n-1].Place
 	}
 	out := &memoryv1.ListSummariesResponse{Summaries: summaries[:n]}
 	if next != nil {
-		out.NextPageToken = timeToken(req, next.Time, next.SessionID)
+		out.NextPageToken = requests.TimeToken(req, next.Time, next.SessionID)
 	}
 	return out
 }
 
 func (s *SummaryService) Summarize(ctx context.Context, req *memoryv1.SummarizeRequest) (*memoryv1.SummarizeResponse, error) {
-	c := &checker{}
-	ref := c.sessionRef(ctx, req.GetUserId(), req.GetSessionId())
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	ref := c.SessionRef(ctx, req.GetUserId(), req.GetSessionId())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	found, complete, err := s.Summaries.Summarize(ctx, ref)
@@ -140,7 +144,7 @@ func (s *SummaryService) Summarize(ctx context.Context, req *memoryv1.SummarizeR
 
 func summaryProto(userID string, s summaries.Summary) *memoryv1.Summary {
 	out := &memoryv1.Summary{
-		UserId: userID, Kind: summaryKinds.to(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
+		UserId: userID, Kind: enums.SummaryKinds.To(s.Kind), SessionId: s.SessionID, Name: s.Name, Text: s.Text,
 		ThroughSeq: s.Through, StartTime: timeProto(s.Start), EndTime: timeProto(s.End), Tokens: s.Tokens,
 		Corrected: slices.ContainsFunc(s.Nodes, func(n memory.SummaryNode) bool { return n.Model == memory.PersonModel }),
 		Withheld:  s.Withheld, Rebuilding: s.Rebuilding, Revision: s.Revision.Revision, Etag: s.ETag(),

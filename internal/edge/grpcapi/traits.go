@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 )
 
@@ -22,9 +23,9 @@ var noUsers = []protoreflect.FullName{(&memoryv1.CreateKeyRequest{}).ProtoReflec
 
 // checkUser refuses an id that no user can have.
 func checkUser(userID string) error {
-	c := &checker{}
-	c.id("user_id", userID)
-	return c.err()
+	c := &requests.Checker{}
+	c.ID("user_id", userID)
+	return c.Err()
 }
 
 // Bytes of a request from which its call is heavy, by what the call does with each of them. Others become heavy by what

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/edge/grpcserver"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/store"
@@ -27,9 +29,9 @@ type users interface {
 }
 
 func (s *UserService) GetUser(ctx context.Context, req *memoryv1.GetUserRequest) (*memoryv1.GetUserResponse, error) {
-	c := &checker{}
-	ref := c.userRef(ctx, req.GetUserId())
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	ref := c.UserRef(ctx, req.GetUserId())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	user, err := s.Users.User(ctx, ref)
@@ -40,9 +42,9 @@ func (s *UserService) GetUser(ctx context.Context, req *memoryv1.GetUserRequest)
 }
 
 func (s *UserService) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequest) (*memoryv1.ListUsersResponse, error) {
-	c := &checker{}
-	q := store.UserQuery{Tenant: tenantOf(ctx), Limit: c.page(req.GetPageSize(), 50, 500)}
-	last, err := c.pagePosition(req)
+	c := &requests.Checker{}
+	q := store.UserQuery{Tenant: requests.TenantOf(ctx), Limit: c.Page(req.GetPageSize(), 50, 500)}
+	last, err := c.PagePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func (s *UserService) ListUsers(ctx context.Context, req *memoryv1.ListUsersRequ
 		out.Users = append(out.Users, userProto(u))
 	}
 	if more {
-		out.NextPageToken = pageToken(req, []byte(page[len(page)-1].Ref.UserID))
+		out.NextPageToken = requests.PageToken(req, []byte(page[len(page)-1].Ref.UserID))
 	}
 	return out, nil
 }
@@ -89,35 +91,35 @@ func (s *UserService) UpdateUser(ctx context.Context, req *memoryv1.UpdateUserRe
 }
 
 func userUpdate(ctx context.Context, req *memoryv1.UpdateUserRequest) (store.UserUpdate, error) {
-	c, in := &checker{}, req.GetUser()
-	mask := c.mask(req.GetUpdateMask(), map[string]bool{
+	c, in := &requests.Checker{}, req.GetUser()
+	mask := c.Mask(req.GetUpdateMask(), map[string]bool{
 		"timezone": in.GetTimezone() != "", "language": in.GetLanguage() != "",
 		"extract": in.GetExtract() != memoryv1.ExtractMode_EXTRACT_MODE_UNSPECIFIED,
 	})
 	u := store.UserUpdate{
-		Ref:      memory.UserRef{Tenant: tenantOf(ctx), UserID: c.id("user.user_id", in.GetUserId())},
-		Timezone: masked(mask, "timezone", timezoneFrom(c, "user.timezone", in.GetTimezone())),
-		Language: masked(mask, "language", languageFrom(c, "user.language", in.GetLanguage())),
-		Extract:  masked(mask, "extract", extractOrAllowFrom(c, "user.extract", in.GetExtract())),
-		ETag:     c.label("user.etag", in.GetEtag()),
+		Ref:      memory.UserRef{Tenant: requests.TenantOf(ctx), UserID: c.ID("user.user_id", in.GetUserId())},
+		Timezone: requests.Masked(mask, "timezone", timezoneFrom(c, "user.timezone", in.GetTimezone())),
+		Language: requests.Masked(mask, "language", languageFrom(c, "user.language", in.GetLanguage())),
+		Extract:  requests.Masked(mask, "extract", extractOrAllowFrom(c, "user.extract", in.GetExtract())),
+		ETag:     c.Label("user.etag", in.GetEtag()),
 
 		StatePatch: statePatchFrom(c, "state_patch", req.GetStatePatch()),
 	}
-	return u, c.err()
+	return u, c.Err()
 }
 
 // timezoneFrom checks an IANA name. The server's own zone, which Go calls Local, is nobody's.
-func timezoneFrom(c *checker, field, s string) string {
-	c.bytes(field, len(s), maxID)
+func timezoneFrom(c *requests.Checker, field, s string) string {
+	c.Bytes(field, len(s), requests.MaxID)
 	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
-		c.fault(field, "is no timezone of the IANA database, such as Asia/Seoul; leave it empty for UTC")
+		c.Fault(field, "is no timezone of the IANA database, such as Asia/Seoul; leave it empty for UTC")
 	}
 	return s
 }
 
 func userProto(u memory.User) *memoryv1.User {
 	return &memoryv1.User{
-		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: extractModes.to(u.Extract),
+		UserId: u.Ref.UserID, Timezone: u.Timezone, Language: u.Language, Extract: enums.ExtractModes.To(u.Extract),
 		CreateTime: timeProto(u.CreateTime), UpdateTime: timeProto(u.UpdateTime), Etag: u.ETag,
 		State: structProto(u.State), StateRevision: u.StateRevision,
 	}

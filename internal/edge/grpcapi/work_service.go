@@ -9,6 +9,8 @@ import (
 
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
 	"github.com/stratamem/strata/internal/access/auth"
+	"github.com/stratamem/strata/internal/edge/grpcapi/enums"
+	"github.com/stratamem/strata/internal/edge/grpcapi/requests"
 	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
@@ -54,15 +56,16 @@ func (s *WorkService) WaitForWatermark(
 	ctx context.Context,
 	req *memoryv1.WaitForWatermarkRequest,
 ) (*memoryv1.WaitForWatermarkResponse, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	wait := work.Wait{
-		Ref: c.sessionRef(ctx, req.GetUserId(), req.GetSessionId()), Of: allOf(c, "of", watermarkNames, req.GetOf(), watermarkWords),
-		MinSeq: req.GetMinSeq(), Timeout: c.timeout("timeout", req.GetTimeout(), defaultWait),
+		Ref: c.SessionRef(ctx, req.GetUserId(), req.GetSessionId()),
+		Of:  requests.AllOf(c, "of", enums.WatermarkNames, req.GetOf(), watermarkWords), MinSeq: req.GetMinSeq(),
+		Timeout: c.Timeout("timeout", req.GetTimeout(), defaultWait),
 	}
 	if wait.MinSeq < 0 {
-		c.fault("min_seq", "is %d; it must not be negative: 0 means the last recorded message", wait.MinSeq)
+		c.Fault("min_seq", "is %d; it must not be negative: 0 means the last recorded message", wait.MinSeq)
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	waited, err := s.Work.WaitForWatermark(ctx, wait)
@@ -88,9 +91,9 @@ func (s *WorkService) GetJob(ctx context.Context, req *memoryv1.GetJobRequest) (
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{}
-	wait := c.timeout("wait", req.GetWait(), 0)
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	wait := c.Timeout("wait", req.GetWait(), 0)
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if s.Erasures.IsErasure(ref.ID) {
@@ -112,7 +115,7 @@ func (s *WorkService) ListJobs(ctx context.Context, req *memoryv1.ListJobsReques
 	if err != nil {
 		return nil, err
 	}
-	last, err := timePosition(req, req.GetPageToken())
+	last, err := requests.TimePosition(req, req.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +130,13 @@ func (s *WorkService) ListJobs(ctx context.Context, req *memoryv1.ListJobsReques
 }
 
 func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (work.JobQuery, error) {
-	c := &checker{}
+	c := &requests.Checker{}
 	q := work.JobQuery{JobQuery: store.JobQuery{
-		Tenant: tenantOf(ctx), UserID: c.label("user_id", req.GetUserId()), SessionID: c.label("session_id", req.GetSessionId()),
-		States: allOf(c, "states", jobStates, req.GetStates(), jobStateWords), Limit: c.page(req.GetPageSize(), 50, 500),
+		Tenant: requests.TenantOf(ctx), UserID: c.Label("user_id", req.GetUserId()), SessionID: c.Label("session_id", req.GetSessionId()),
+		States: requests.AllOf(c, "states", enums.JobStates, req.GetStates(), jobStateWords), Limit: c.Page(req.GetPageSize(), 50, 500),
 	}}
 	if q.SessionID != "" && q.UserID == "" {
-		c.fault("user_id", "is required with session_id: a session is one of a user")
+		c.Fault("user_id", "is required with session_id: a session is one of a user")
 	}
 	q.Kinds = jobKindsFrom(c, "kinds", req.GetKinds())
 	if q.UserID == "" && q.Tenant == auth.DefaultTenant { // they are about all tenants
@@ -141,14 +144,14 @@ func jobQuery(ctx context.Context, req *memoryv1.ListJobsRequest) (work.JobQuery
 	}
 	q.WithoutJobs = len(req.GetKinds()) > 0 && len(q.Kinds) == 0
 	q.Erasures = len(req.GetKinds()) == 0 || slices.Contains(req.GetKinds(), memoryv1.JobKind_JOB_KIND_ERASE)
-	return q, c.err()
+	return q, c.Err()
 }
 
 // maintenanceKinds are the kinds of jobs of no user.
 func maintenanceKinds(asked []memoryv1.JobKind) []work.MaintenanceKind {
 	var out []work.MaintenanceKind
 	for _, kind := range []work.MaintenanceKind{work.MaintenanceReembed, work.MaintenanceReindex, work.MaintenanceVerify} {
-		if len(asked) == 0 || slices.Contains(asked, maintenanceNames.to(kind)) {
+		if len(asked) == 0 || slices.Contains(asked, enums.MaintenanceNames.To(kind)) {
 			out = append(out, kind)
 		}
 	}
@@ -156,13 +159,13 @@ func maintenanceKinds(asked []memoryv1.JobKind) []work.MaintenanceKind {
 }
 
 // jobKindsFrom returns the kinds of jobs that are meant; those of no user and erasures are none.
-func jobKindsFrom(c *checker, field string, in []memoryv1.JobKind) []memory.JobKind {
-	c.count(field, len(in), maxFilters)
+func jobKindsFrom(c *requests.Checker, field string, in []memoryv1.JobKind) []memory.JobKind {
+	c.Count(field, len(in), requests.MaxFilters)
 	var out []memory.JobKind
 	for i, k := range in {
-		kind, ofUser := jobKinds.from(k)
-		if _, ofNone := maintenanceNames.from(k); !ofUser && !ofNone && k != memoryv1.JobKind_JOB_KIND_ERASE {
-			c.fault(
+		kind, ofUser := enums.JobKinds.From(k)
+		if _, ofNone := enums.MaintenanceNames.From(k); !ofUser && !ofNone && k != memoryv1.JobKind_JOB_KIND_ERASE {
+			c.Fault(
 				fmt.Sprintf("%s[%d]", field, i),
 				"is %d; it must be extract, summarize, merge, rebuild, week, month, reembed, reindex, verify or erase",
 				k,
@@ -193,7 +196,7 @@ func jobPage(req *memoryv1.ListJobsRequest, page work.JobPage) *memoryv1.ListJob
 		out.Jobs = append(out.Jobs, j.job)
 	}
 	if page.Next != nil {
-		out.NextPageToken = timeToken(req, page.Next.CreateTime, page.Next.ID)
+		out.NextPageToken = requests.TimeToken(req, page.Next.CreateTime, page.Next.ID)
 	}
 	return out
 }
@@ -210,9 +213,9 @@ type jobRequest interface {
 }
 
 func jobRef(ctx context.Context, req jobRequest) (store.JobRef, error) {
-	c := &checker{}
-	ref := store.JobRef{User: c.userRef(ctx, req.GetUserId()), ID: c.id("job_id", req.GetJobId())}
-	return ref, c.err()
+	c := &requests.Checker{}
+	ref := store.JobRef{User: c.UserRef(ctx, req.GetUserId()), ID: c.ID("job_id", req.GetJobId())}
+	return ref, c.Err()
 }
 
 func (s *WorkService) RetryJob(ctx context.Context, req *memoryv1.RetryJobRequest) (*memoryv1.RetryJobResponse, error) {
@@ -242,9 +245,9 @@ func (s *WorkService) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequ
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{}
-	reason := c.label("reason", req.GetReason())
-	last, err := c.timePosition(req)
+	c := &requests.Checker{}
+	reason := c.Label("reason", req.GetReason())
+	last, err := c.TimePosition(req)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +263,7 @@ func (s *WorkService) RetryJobs(ctx context.Context, req *memoryv1.RetryJobsRequ
 		out.Jobs = append(out.Jobs, jobProto(job))
 	}
 	if next != nil {
-		out.NextPageToken = timeToken(req, next.CreateTime, next.ID)
+		out.NextPageToken = requests.TimeToken(req, next.CreateTime, next.ID)
 	}
 	return out, nil
 }
@@ -286,9 +289,9 @@ func (s *WorkService) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequ
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{}
-	author := c.name("author", req.GetAuthor())
-	if err := c.err(); err != nil {
+	c := &requests.Checker{}
+	author := c.Name("author", req.GetAuthor())
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if s.Erasures.IsErasure(ref.ID) {
@@ -301,15 +304,15 @@ func (s *WorkService) RevertJob(ctx context.Context, req *memoryv1.RevertJobRequ
 	}
 	out := &memoryv1.RevertJobResponse{Job: jobProto(job)}
 	for _, f := range facts {
-		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: revertOutcomes.to(f.Outcome)})
+		out.Facts = append(out.Facts, &memoryv1.RevertedFact{FactId: f.FactID, Outcome: enums.RevertOutcomes.To(f.Outcome)})
 	}
 	return out, nil
 }
 
 func jobProto(job memory.Job) *memoryv1.Job {
 	out := &memoryv1.Job{
-		JobId: job.ID(), UserId: job.User.UserID, SessionId: job.SessionID, Kind: jobKinds.to(job.Kind),
-		State: jobStates.to(job.State), Generation: int32(job.Generation), Attempts: int32(job.Attempts),
+		JobId: job.ID(), UserId: job.User.UserID, SessionId: job.SessionID, Kind: enums.JobKinds.To(job.Kind),
+		State: enums.JobStates.To(job.State), Generation: int32(job.Generation), Attempts: int32(job.Attempts),
 		NotBefore: timeProto(job.NotBefore), Reason: job.Reason, ModelCalls: int32(job.Usage.Calls),
 		InputTokens: job.Usage.InputTokens, OutputTokens: job.Usage.OutputTokens,
 		CreateTime: timeProto(job.CreateTime), UpdateTime: timeProto(job.UpdateTime),
@@ -322,12 +325,12 @@ func jobProto(job memory.Job) *memoryv1.Job {
 
 func maintenanceProto(j work.MaintenanceJob) *memoryv1.Job {
 	out := &memoryv1.Job{
-		JobId: j.ID, Kind: maintenanceNames.to(j.Kind), State: jobStates.to(j.State), Reason: j.Reason,
+		JobId: j.ID, Kind: enums.MaintenanceNames.To(j.Kind), State: enums.JobStates.To(j.State), Reason: j.Reason,
 		Done: j.Done, Total: j.Total, CreateTime: timeProto(j.CreateTime), UpdateTime: timeProto(j.UpdateTime),
 	}
 	for _, c := range j.Checks {
 		out.Checks = append(out.Checks, &memoryv1.ViewCheck{
-			View: views.to(c.View), Checked: c.Checked, Missing: c.Missing, Stale: c.Stale, Orphan: c.Orphan,
+			View: enums.Views.To(c.View), Checked: c.Checked, Missing: c.Missing, Stale: c.Stale, Orphan: c.Orphan,
 			Repaired: c.Repaired, Pending: c.Pending,
 		})
 	}

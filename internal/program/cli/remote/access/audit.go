@@ -141,8 +141,8 @@ func auditRows(entries []*memoryv1.AuditEntry) [][]string {
 		}
 		user := e.GetUserHash()
 		rows = append(rows, []string{
-			terminal.Clock(e.GetCreateTime()), terminal.OneLine(e.GetPrincipal()), call, outcome, user[:min(len(user), 8)], terminal.OneLine(about), items,
-			terminal.OneLine(e.GetAddress()),
+			terminal.Clock(e.GetCreateTime()), terminal.OneLine(e.GetPrincipal()), call, outcome, user[:min(len(user), 8)],
+			terminal.OneLine(about), items, terminal.OneLine(e.GetAddress()),
 		})
 	}
 	return rows

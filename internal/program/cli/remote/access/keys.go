@@ -108,7 +108,8 @@ func (c *keysListCmd) Run(r *terminal.Run) error {
 			var rows [][]string
 			for _, k := range all.GetKeys() {
 				rows = append(rows, []string{
-					k.GetKeyId(), keyRoleName(k.GetRole()), keyState(r, k), terminal.Clock(k.GetLastUseTime()), terminal.OneLine(k.GetUserId()), terminal.OneLine(k.GetName()),
+					k.GetKeyId(), keyRoleName(k.GetRole()), keyState(r, k), terminal.Clock(k.GetLastUseTime()),
+					terminal.OneLine(k.GetUserId()), terminal.OneLine(k.GetName()),
 				})
 			}
 			r.Table(w, slices.Concat(terminal.Whole.Columns("key", "role", "state"), terminal.Spare.Columns("last used"), terminal.Cut.Columns("user", "name")), rows)

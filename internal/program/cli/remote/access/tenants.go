@@ -25,7 +25,8 @@ type tenantsShowCmd struct {
 
 // Run prints the tenant.
 func (c *tenantsShowCmd) Run(r *terminal.Run) error {
-	reply, err := terminal.Ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.GetTenant, &memoryv1.GetTenantRequest{Tenant: c.Tenant})
+	req := &memoryv1.GetTenantRequest{Tenant: c.Tenant}
+	reply, err := terminal.Ask(r, memoryv1.NewTenantServiceClient, memoryv1.TenantServiceClient.GetTenant, req)
 	if err != nil {
 		return err
 	}

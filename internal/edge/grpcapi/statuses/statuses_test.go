@@ -1,4 +1,4 @@
-package grpcapi
+package statuses
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func TestToStatus(t *testing.T) {
 	for kind, code := range rows {
 		t.Run(code.String(), func(t *testing.T) {
 			err := fmt.Errorf("append: %w", &memory.Error{Kind: kind, Reason: memory.ReasonContention, Message: "m", Retry: time.Second, Metadata: map[string]string{"k": "v"}})
-			st, _ := toStatus(err)
+			st, _ := ToStatus(err)
 			if st.Code() != code || st.Message() != "m" {
 				t.Errorf("status %v", st)
 			}
@@ -41,10 +41,10 @@ func TestToStatus(t *testing.T) {
 		})
 	}
 	t.Run("a cancelled call and a passed deadline keep their codes", func(t *testing.T) {
-		if st, known := toStatus(fmt.Errorf("x: %w", context.Canceled)); st.Code() != codes.Canceled || !known {
+		if st, known := ToStatus(fmt.Errorf("x: %w", context.Canceled)); st.Code() != codes.Canceled || !known {
 			t.Errorf("status %v", st)
 		}
-		if st, known := toStatus(context.DeadlineExceeded); st.Code() != codes.DeadlineExceeded || !known {
+		if st, known := ToStatus(context.DeadlineExceeded); st.Code() != codes.DeadlineExceeded || !known {
 			t.Errorf("status %v", st)
 		}
 	})
@@ -53,7 +53,7 @@ func TestToStatus(t *testing.T) {
 			"the caller's own deadline passed":           {Err: context.DeadlineExceeded},
 			"the server's request-timeout of 1ns passed": {RequestTimeout: time.Nanosecond, Err: context.DeadlineExceeded},
 		} {
-			st, known := toStatus(fmt.Errorf("read: %w", late))
+			st, known := ToStatus(fmt.Errorf("read: %w", late))
 			if st.Code() != codes.DeadlineExceeded || !known || !strings.HasPrefix(st.Message(), want) ||
 				!strings.Contains(st.Message(), "request_id") {
 				t.Errorf("status %v, want %s", st, want)
@@ -61,7 +61,7 @@ func TestToStatus(t *testing.T) {
 		}
 	})
 	t.Run("any other error shows nothing of itself", func(t *testing.T) {
-		st, known := toStatus(errors.New("SELECT secret"))
+		st, known := ToStatus(errors.New("SELECT secret"))
 		if st.Code() != codes.Internal || known || strings.Contains(st.String(), "secret") {
 			t.Errorf("status %v", st)
 		}

@@ -1,4 +1,4 @@
-package grpcapi
+package requests
 
 import (
 	"slices"
@@ -7,15 +7,15 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// mask returns which fields an update changes: those named, all for *, those set when none is named.
-func (c *checker) mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
+// Mask returns which fields an update changes: those named, all for *, those set when none is named.
+func (c *Checker) Mask(mask *fieldmaskpb.FieldMask, set map[string]bool) map[string]bool {
 	if len(mask.GetPaths()) == 0 {
 		return set
 	}
 	out := map[string]bool{}
 	for _, path := range mask.GetPaths() {
 		if _, known := set[path]; !known && path != "*" {
-			c.fault("update_mask", "names a field that cannot be changed; it may name %s, or *", strings.Join(fields(set), ", "))
+			c.Fault("update_mask", "names a field that cannot be changed; it may name %s, or *", strings.Join(fields(set), ", "))
 		}
 		for name := range set {
 			out[name] = out[name] || path == "*" || path == name
@@ -33,7 +33,8 @@ func fields(set map[string]bool) []string {
 	return names
 }
 
-func masked[T any](mask map[string]bool, name string, v T) *T {
+// Masked returns the value of a field that the mask changes, nil for another field.
+func Masked[T any](mask map[string]bool, name string, v T) *T {
 	if !mask[name] {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package grpcapi
+package requests
 
 import (
 	"crypto/sha256"
@@ -34,7 +34,8 @@ func queryFingerprint(req proto.Message) [8]byte {
 	return [8]byte(sum[:8])
 }
 
-func pageToken(req proto.Message, position []byte) string {
+// PageToken returns the token of the page that begins at the position.
+func PageToken(req proto.Message, position []byte) string {
 	fp := queryFingerprint(req)
 	b := append([]byte{tokenVersion}, fp[:]...)
 	b = append(b, position...)
@@ -42,55 +43,57 @@ func pageToken(req proto.Message, position []byte) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// pagePosition returns the position in a token, nil for the first page.
-func pagePosition(req proto.Message, token string) ([]byte, error) {
+// PagePosition returns the position in a token, nil for the first page.
+func PagePosition(req proto.Message, token string) ([]byte, error) {
 	if token == "" {
 		return nil, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) < 13 || b[0] != tokenVersion || crc32.ChecksumIEEE(b[:len(b)-4]) != binary.BigEndian.Uint32(b[len(b)-4:]) {
-		return nil, badToken("is damaged; give back next_page_token as it came")
+		return nil, BadToken("is damaged; give back next_page_token as it came")
 	}
 	if fp := queryFingerprint(req); [8]byte(b[1:9]) != fp {
-		return nil, badToken("belongs to another query; keep every other field the same between pages, or begin without a token")
+		return nil, BadToken("belongs to another query; keep every other field the same between pages, or begin without a token")
 	}
 	return b[9 : len(b)-4], nil
 }
 
-func badToken(description string) error {
+// BadToken returns the error for a page token that cannot be taken.
+func BadToken(description string) error {
 	e := memory.InvalidField("page_token", "%s", description)
 	e.Reason = memory.ReasonPageTokenInvalid
 	return e
 }
 
-// pageNumber reads a position that is one number.
-func pageNumber(req proto.Message, token string) (int64, error) {
-	position, err := pagePosition(req, token)
+// PageNumber reads a position that is one number.
+func PageNumber(req proto.Message, token string) (int64, error) {
+	position, err := PagePosition(req, token)
 	if err != nil || position == nil {
 		return 0, err
 	}
 	n, size := binary.Uvarint(position)
 	if size != len(position) || n > 1<<62 {
-		return 0, badToken("is damaged; give back next_page_token as it came")
+		return 0, BadToken("is damaged; give back next_page_token as it came")
 	}
 	return int64(n), nil
 }
 
-func numberToken(req proto.Message, n int64) string {
-	return pageToken(req, binary.AppendUvarint(nil, uint64(n)))
+// NumberToken returns the token of a page whose position is one number.
+func NumberToken(req proto.Message, n int64) string {
+	return PageToken(req, binary.AppendUvarint(nil, uint64(n)))
 }
 
-// timePosition reads a position that is a time and an id, nil for the first page.
-func timePosition(req proto.Message, token string) (*timedID, error) {
-	position, err := pagePosition(req, token)
+// TimePosition reads a position that is a time and an id, nil for the first page.
+func TimePosition(req proto.Message, token string) (*TimedID, error) {
+	position, err := PagePosition(req, token)
 	if err != nil || position == nil {
 		return nil, err
 	}
 	if len(position) < 8 {
-		return nil, badToken("is damaged; give back next_page_token as it came")
+		return nil, BadToken("is damaged; give back next_page_token as it came")
 	}
 	micros := int64(binary.BigEndian.Uint64(position))
-	return &timedID{Time: time.UnixMicro(micros).UTC(), ID: string(position[8:])}, nil
+	return &TimedID{Time: time.UnixMicro(micros).UTC(), ID: string(position[8:])}, nil
 }
 
 // pagedRequest is a request for a page of a list.
@@ -99,58 +102,58 @@ type pagedRequest interface {
 	GetPageToken() string
 }
 
-// pagePosition is that of the page that is asked for, once all other fields are right.
-func (c *checker) pagePosition(req pagedRequest) ([]byte, error) {
-	if err := c.err(); err != nil {
+// PagePosition is that of the page that is asked for, once all other fields are right.
+func (c *Checker) PagePosition(req pagedRequest) ([]byte, error) {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	return pagePosition(req, req.GetPageToken())
+	return PagePosition(req, req.GetPageToken())
 }
 
-// timePosition is that of the page that is asked for, once all other fields are right; nil for the first page.
-func (c *checker) timePosition(req pagedRequest) (*timedID, error) {
-	if err := c.err(); err != nil {
+// TimePosition is that of the page that is asked for, once all other fields are right; nil for the first page.
+func (c *Checker) TimePosition(req pagedRequest) (*TimedID, error) {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	return timePosition(req, req.GetPageToken())
+	return TimePosition(req, req.GetPageToken())
 }
 
-// timedID is the last entry of a page that is ordered by time, then id.
-type timedID struct {
+// TimedID is the last entry of a page that is ordered by time, then id.
+type TimedID struct {
 	Time time.Time
 	ID   string
 }
 
-// timeToken's position is a time in microseconds and an id.
-func timeToken(req proto.Message, t time.Time, id string) string {
+// TimeToken returns the token of a page whose position is a time in microseconds and an id.
+func TimeToken(req proto.Message, t time.Time, id string) string {
 	position := binary.BigEndian.AppendUint64(nil, uint64(t.UnixMicro()))
-	return pageToken(req, append(position, id...))
+	return PageToken(req, append(position, id...))
 }
 
-// fitting returns how many of the entries may stand in one reply: those that stay below its limit, and at least one.
-func fitting[M proto.Message](entries []M) int {
+// Fitting returns how many of the entries may stand in one reply: those that stay below its limit, and at least one.
+func Fitting[M proto.Message](entries []M) int {
 	size := 0
 	for i, e := range entries {
-		if size += proto.Size(e); size > maxReplyBytes && i > 0 {
+		if size += proto.Size(e); size > MaxReplyBytes && i > 0 {
 			return i
 		}
 	}
 	return len(entries)
 }
 
-// timedPage returns those of a page's entries that fit into a reply, and the token of the next page: "" where more does not say that
+// TimedPage returns those of a page's entries that fit into a reply, and the token of the next page: "" where more does not say that
 // others follow and all fit. The list is ordered by time, then id.
-func timedPage[T any, M proto.Message](
-	req proto.Message, page []T, more bool, write func(T) M, place func(T) timedID,
+func TimedPage[T any, M proto.Message](
+	req proto.Message, page []T, more bool, write func(T) M, place func(T) TimedID,
 ) (all []M, next string) {
 	all = make([]M, len(page))
 	for i, entry := range page {
 		all[i] = write(entry)
 	}
-	n := fitting(all)
+	n := Fitting(all)
 	if more || n < len(page) {
 		last := place(page[n-1])
-		next = timeToken(req, last.Time, last.ID)
+		next = TimeToken(req, last.Time, last.ID)
 	}
 	return all[:n], next
 }

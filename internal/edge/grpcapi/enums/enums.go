@@ -1,4 +1,5 @@
-package grpcapi
+// Package enums has a table for every enum of the API, with the types of the domain that its values stand for.
+package enums
 
 import (
 	memoryv1 "github.com/stratamem/strata/api/memory/v1"
@@ -12,26 +13,26 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// enum converts a type of the service to an enum of the API and back. The unspecified value of the API is none of the
-// service's: from does not know it, and to returns it for a value that is not set.
-type enum[T comparable, P comparable] struct {
+// Enum converts a type of the service to an enum of the API and back. The unspecified value of the API is none of the
+// service's: From does not know it, and To returns it for a value that is not set.
+type Enum[T comparable, P comparable] struct {
 	values map[T]P
 	back   map[P]T
 }
 
-func newEnum[T comparable, P comparable](values map[T]P) enum[T, P] {
-	e := enum[T, P]{values: values, back: make(map[P]T, len(values))}
+func newEnum[T comparable, P comparable](values map[T]P) Enum[T, P] {
+	e := Enum[T, P]{values: values, back: make(map[P]T, len(values))}
 	for t, p := range values {
 		e.back[p] = t
 	}
 	return e
 }
 
-// to is the value in the API.
-func (e enum[T, P]) to(t T) P { return e.values[t] }
+// To is the value in the API.
+func (e Enum[T, P]) To(t T) P { return e.values[t] }
 
-// from is the value in the service, false for one that the API does not know or that is unspecified.
-func (e enum[T, P]) from(p P) (T, bool) {
+// From is the value in the service, false for one that the API does not know or that is unspecified.
+func (e Enum[T, P]) From(p P) (T, bool) {
 	t, ok := e.back[p]
 	return t, ok
 }
@@ -41,42 +42,42 @@ func (e enum[T, P]) from(p P) (T, bool) {
 //
 //exhaustive:enforce
 var (
-	roles = newEnum(map[memory.Role]memoryv1.Role{
+	Roles = newEnum(map[memory.Role]memoryv1.Role{
 		memory.RoleSystem:    memoryv1.Role_ROLE_SYSTEM,
 		memory.RoleDeveloper: memoryv1.Role_ROLE_DEVELOPER,
 		memory.RoleUser:      memoryv1.Role_ROLE_USER,
 		memory.RoleAssistant: memoryv1.Role_ROLE_ASSISTANT,
 		memory.RoleTool:      memoryv1.Role_ROLE_TOOL,
 	})
-	origins = newEnum(map[memory.Origin]memoryv1.Origin{
+	Origins = newEnum(map[memory.Origin]memoryv1.Origin{
 		memory.OriginUser:     memoryv1.Origin_ORIGIN_USER,
 		memory.OriginModel:    memoryv1.Origin_ORIGIN_MODEL,
 		memory.OriginTool:     memoryv1.Origin_ORIGIN_TOOL,
 		memory.OriginRecalled: memoryv1.Origin_ORIGIN_RECALLED,
 		memory.OriginSystem:   memoryv1.Origin_ORIGIN_SYSTEM,
 	})
-	extractModes = newEnum(map[memory.ExtractMode]memoryv1.ExtractMode{
+	ExtractModes = newEnum(map[memory.ExtractMode]memoryv1.ExtractMode{
 		memory.ExtractAllow: memoryv1.ExtractMode_EXTRACT_MODE_ALLOW,
 		memory.ExtractNone:  memoryv1.ExtractMode_EXTRACT_MODE_NONE,
 	})
-	imageDetails = newEnum(map[memory.ImageDetail]memoryv1.ImageDetail{
+	ImageDetails = newEnum(map[memory.ImageDetail]memoryv1.ImageDetail{
 		memory.ImageLow:  memoryv1.ImageDetail_IMAGE_DETAIL_LOW,
 		memory.ImageHigh: memoryv1.ImageDetail_IMAGE_DETAIL_HIGH,
 	})
-	checkActions = newEnum(map[memory.CheckAction]memoryv1.CheckAction{
+	CheckActions = newEnum(map[memory.CheckAction]memoryv1.CheckAction{
 		memory.CheckRemove:  memoryv1.CheckAction_CHECK_ACTION_REMOVE,
 		memory.CheckReplace: memoryv1.CheckAction_CHECK_ACTION_REPLACE,
 		memory.CheckStrip:   memoryv1.CheckAction_CHECK_ACTION_STRIP,
 		memory.CheckRetry:   memoryv1.CheckAction_CHECK_ACTION_RETRY,
 	})
-	findingKinds = newEnum(map[memory.FindingKind]memoryv1.FindingKind{
+	FindingKinds = newEnum(map[memory.FindingKind]memoryv1.FindingKind{
 		memory.FindingOrphanToolResult:  memoryv1.FindingKind_FINDING_KIND_ORPHAN_TOOL_RESULT,
 		memory.FindingDuplicateToolCall: memoryv1.FindingKind_FINDING_KIND_DUPLICATE_TOOL_CALL,
 		memory.FindingArgumentsNotJSON:  memoryv1.FindingKind_FINDING_KIND_ARGUMENTS_NOT_JSON,
 		memory.FindingCheck:             memoryv1.FindingKind_FINDING_KIND_CHECK,
 		memory.FindingEmpty:             memoryv1.FindingKind_FINDING_KIND_EMPTY,
 	})
-	categories = newEnum(map[memory.Category]memoryv1.Category{
+	Categories = newEnum(map[memory.Category]memoryv1.Category{
 		memory.CategoryPreference:   memoryv1.Category_CATEGORY_PREFERENCE,
 		memory.CategoryPersonalInfo: memoryv1.Category_CATEGORY_PERSONAL_INFO,
 		memory.CategoryGoal:         memoryv1.Category_CATEGORY_GOAL,
@@ -84,12 +85,12 @@ var (
 		memory.CategoryDecision:     memoryv1.Category_CATEGORY_DECISION,
 		memory.CategoryOther:        memoryv1.Category_CATEGORY_OTHER,
 	})
-	factOrigins = newEnum(map[memory.FactOrigin]memoryv1.FactOrigin{
+	FactOrigins = newEnum(map[memory.FactOrigin]memoryv1.FactOrigin{
 		memory.FactExtracted: memoryv1.FactOrigin_FACT_ORIGIN_EXTRACTED,
 		memory.FactByUser:    memoryv1.FactOrigin_FACT_ORIGIN_USER,
 		memory.FactImported:  memoryv1.FactOrigin_FACT_ORIGIN_IMPORTED,
 	})
-	factCauses = newEnum(map[memory.FactCause]memoryv1.FactCause{
+	FactCauses = newEnum(map[memory.FactCause]memoryv1.FactCause{
 		memory.CauseExtracted:   memoryv1.FactCause_FACT_CAUSE_EXTRACTED,
 		memory.CauseSuperseded:  memoryv1.FactCause_FACT_CAUSE_SUPERSEDED,
 		memory.CauseCreated:     memoryv1.FactCause_FACT_CAUSE_CREATED,
@@ -101,24 +102,24 @@ var (
 		memory.CauseRetracted:   memoryv1.FactCause_FACT_CAUSE_RETRACTED,
 		memory.CauseErased:      memoryv1.FactCause_FACT_CAUSE_ERASED,
 	})
-	conflictRules = newEnum(map[memory.OnConflict]memoryv1.OnConflict{
+	ConflictRules = newEnum(map[memory.OnConflict]memoryv1.OnConflict{
 		memory.ConflictSkipped:     memoryv1.OnConflict_ON_CONFLICT_SKIP,
 		memory.ConflictOverwritten: memoryv1.OnConflict_ON_CONFLICT_OVERWRITE,
 		memory.ConflictRenamed:     memoryv1.OnConflict_ON_CONFLICT_NEW_IDS,
 	})
-	summaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
+	SummaryKinds = newEnum(map[memory.SummaryKind]memoryv1.SummaryKind{
 		memory.SummarySession: memoryv1.SummaryKind_SUMMARY_KIND_SESSION,
 		memory.SummaryWeek:    memoryv1.SummaryKind_SUMMARY_KIND_WEEK,
 		memory.SummaryMonth:   memoryv1.SummaryKind_SUMMARY_KIND_MONTH,
 	})
-	summaryCauses = newEnum(map[memory.SummaryCause]memoryv1.SummaryCause{
+	SummaryCauses = newEnum(map[memory.SummaryCause]memoryv1.SummaryCause{
 		memory.SummaryCorrected: memoryv1.SummaryCause_SUMMARY_CAUSE_CORRECTED,
 		memory.SummaryRestored:  memoryv1.SummaryCause_SUMMARY_CAUSE_RESTORED,
 		memory.SummaryLifted:    memoryv1.SummaryCause_SUMMARY_CAUSE_LIFTED,
 		memory.SummaryRebuilt:   memoryv1.SummaryCause_SUMMARY_CAUSE_REBUILT,
 		memory.SummaryDeleted:   memoryv1.SummaryCause_SUMMARY_CAUSE_DELETED,
 	})
-	jobKinds = newEnum(map[memory.JobKind]memoryv1.JobKind{
+	JobKinds = newEnum(map[memory.JobKind]memoryv1.JobKind{
 		memory.JobExtract: memoryv1.JobKind_JOB_KIND_EXTRACT,
 		memory.JobLeaf:    memoryv1.JobKind_JOB_KIND_SUMMARIZE,
 		memory.JobMerge:   memoryv1.JobKind_JOB_KIND_MERGE,
@@ -127,7 +128,7 @@ var (
 		memory.JobRebuild: memoryv1.JobKind_JOB_KIND_REBUILD,
 		memory.JobIndex:   memoryv1.JobKind_JOB_KIND_INDEX,
 	})
-	jobStates = newEnum(map[memory.JobState]memoryv1.JobState{
+	JobStates = newEnum(map[memory.JobState]memoryv1.JobState{
 		memory.JobOpen:     memoryv1.JobState_JOB_STATE_OPEN,
 		memory.JobAnswered: memoryv1.JobState_JOB_STATE_ANSWERED,
 		memory.JobParked:   memoryv1.JobState_JOB_STATE_PARKED,
@@ -137,23 +138,23 @@ var (
 		memory.JobReverted: memoryv1.JobState_JOB_STATE_REVERTED,
 		memory.JobReplaced: memoryv1.JobState_JOB_STATE_REPLACED,
 	})
-	erasureKinds = newEnum(map[memory.ErasureKind]memoryv1.ErasureKind{
+	ErasureKinds = newEnum(map[memory.ErasureKind]memoryv1.ErasureKind{
 		memory.EraseUser:     memoryv1.ErasureKind_ERASURE_KIND_USER,
 		memory.EraseSession:  memoryv1.ErasureKind_ERASURE_KIND_SESSION,
 		memory.EraseMessages: memoryv1.ErasureKind_ERASURE_KIND_MESSAGES,
 		memory.EraseSummary:  memoryv1.ErasureKind_ERASURE_KIND_SUMMARY,
 	})
-	purgedBy = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
+	PurgedBy = newEnum(map[memory.PurgedBy]memoryv1.PurgedBy{
 		memory.PurgedWithSweep:    memoryv1.PurgedBy_PURGED_BY_SWEEP,
 		memory.PurgedByCompaction: memoryv1.PurgedBy_PURGED_BY_COMPACTION,
 	})
-	views = newEnum(map[memory.View]memoryv1.View{
+	Views = newEnum(map[memory.View]memoryv1.View{
 		memory.ViewVectors:        memoryv1.View_VIEW_VECTORS,
 		memory.ViewFacts:          memoryv1.View_VIEW_FACTS,
 		memory.ViewTranscript:     memoryv1.View_VIEW_TRANSCRIPT,
 		memory.ViewMessageVectors: memoryv1.View_VIEW_TURNS,
 	})
-	retentionRules = newEnum(map[work.RetentionRule]memoryv1.RetentionRule{
+	RetentionRules = newEnum(map[work.RetentionRule]memoryv1.RetentionRule{
 		work.RetentionSessionAge:  memoryv1.RetentionRule_RETENTION_RULE_SESSION_AGE,
 		work.RetentionMessageAge:  memoryv1.RetentionRule_RETENTION_RULE_MESSAGE_AGE,
 		work.RetentionMaxMessages: memoryv1.RetentionRule_RETENTION_RULE_MAX_MESSAGES,
@@ -161,14 +162,14 @@ var (
 		work.RetentionUnused:      memoryv1.RetentionRule_RETENTION_RULE_UNUSED,
 		work.RetentionMaxFacts:    memoryv1.RetentionRule_RETENTION_RULE_MAX_FACTS,
 	})
-	revertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
+	RevertOutcomes = newEnum(map[extract.Outcome]memoryv1.RevertOutcome{
 		extract.OutcomeRemoved:      memoryv1.RevertOutcome_REVERT_OUTCOME_REMOVED,
 		extract.OutcomeRestored:     memoryv1.RevertOutcome_REVERT_OUTCOME_RESTORED,
 		extract.OutcomeKeptByPerson: memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_PERSON,
 		extract.OutcomeKeptByJob:    memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_CHANGED_BY_JOB,
 		extract.OutcomeKeptReplaced: memoryv1.RevertOutcome_REVERT_OUTCOME_KEPT_REPLACED,
 	})
-	omitReasons = newEnum(map[assembly.OmitReason]memoryv1.OmitReason{
+	OmitReasons = newEnum(map[assembly.OmitReason]memoryv1.OmitReason{
 		assembly.OmitBudget:         memoryv1.OmitReason_OMIT_REASON_BUDGET,
 		assembly.OmitOrphanResult:   memoryv1.OmitReason_OMIT_REASON_ORPHAN_RESULT,
 		assembly.OmitUnansweredCall: memoryv1.OmitReason_OMIT_REASON_UNANSWERED_CALL,
@@ -179,7 +180,7 @@ var (
 		assembly.OmitPolicy:         memoryv1.OmitReason_OMIT_REASON_POLICY,
 		assembly.OmitHiddenSummary:  memoryv1.OmitReason_OMIT_REASON_HIDDEN_SUMMARY,
 	})
-	sectionKinds = newEnum(map[assembly.SectionKind]memoryv1.SectionKind{
+	SectionKinds = newEnum(map[assembly.SectionKind]memoryv1.SectionKind{
 		assembly.SectionInstructions:     memoryv1.SectionKind_SECTION_KIND_INSTRUCTIONS,
 		assembly.SectionState:            memoryv1.SectionKind_SECTION_KIND_STATE,
 		assembly.SectionNotes:            memoryv1.SectionKind_SECTION_KIND_NOTES,
@@ -192,7 +193,7 @@ var (
 		assembly.SectionRecent:           memoryv1.SectionKind_SECTION_KIND_RECENT,
 		assembly.SectionPending:          memoryv1.SectionKind_SECTION_KIND_PENDING,
 	})
-	selections = newEnum(map[assembly.Selection]memoryv1.Selection{
+	Selections = newEnum(map[assembly.Selection]memoryv1.Selection{
 		assembly.SelectedFound:     memoryv1.Selection_SELECTION_FOUND,
 		assembly.SelectedCore:      memoryv1.Selection_SELECTION_CORE,
 		assembly.SelectedNeighbour: memoryv1.Selection_SELECTION_FILL_NEIGHBOUR,
@@ -200,49 +201,49 @@ var (
 		assembly.SelectedSession:   memoryv1.Selection_SELECTION_FILL_SESSION,
 		assembly.SelectedNewest:    memoryv1.Selection_SELECTION_FILL_NEWEST,
 	})
-	renders = newEnum(map[assembly.Render]memoryv1.Render{
+	Renders = newEnum(map[assembly.Render]memoryv1.Render{
 		assembly.RenderStructured: memoryv1.Render_RENDER_STRUCTURED,
 		assembly.RenderText:       memoryv1.Render_RENDER_TEXT,
 		assembly.RenderOpenAI:     memoryv1.Render_RENDER_OPENAI,
 		assembly.RenderAnthropic:  memoryv1.Render_RENDER_ANTHROPIC,
 		assembly.RenderResponses:  memoryv1.Render_RENDER_RESPONSES,
 	})
-	marks = newEnum(map[contentchecks.Mark]memoryv1.Markup{
+	Marks = newEnum(map[contentchecks.Mark]memoryv1.Markup{
 		contentchecks.HTML:     memoryv1.Markup_MARKUP_HTML,
 		contentchecks.Markdown: memoryv1.Markup_MARKUP_MARKDOWN,
 		contentchecks.Control:  memoryv1.Markup_MARKUP_CONTROL,
 	})
-	watermarkNames = newEnum(map[work.Watermark]memoryv1.Watermark{
+	WatermarkNames = newEnum(map[work.Watermark]memoryv1.Watermark{
 		work.WatermarkIndexed:    memoryv1.Watermark_WATERMARK_INDEXED,
 		work.WatermarkExtracted:  memoryv1.Watermark_WATERMARK_EXTRACTED,
 		work.WatermarkSummarised: memoryv1.Watermark_WATERMARK_SUMMARISED,
 	})
-	maintenanceNames = newEnum(map[work.MaintenanceKind]memoryv1.JobKind{
+	MaintenanceNames = newEnum(map[work.MaintenanceKind]memoryv1.JobKind{
 		work.MaintenanceReembed: memoryv1.JobKind_JOB_KIND_REEMBED,
 		work.MaintenanceReindex: memoryv1.JobKind_JOB_KIND_REINDEX,
 		work.MaintenanceVerify:  memoryv1.JobKind_JOB_KIND_VERIFY,
 	})
-	heads = newEnum(map[compaction.Head]memoryv1.ContextHead{
+	Heads = newEnum(map[compaction.Head]memoryv1.ContextHead{
 		compaction.HeadSystemAndFirst: memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_AND_FIRST,
 		compaction.HeadSystemOrFirst:  memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM_OR_FIRST,
 		compaction.HeadSystem:         memoryv1.ContextHead_CONTEXT_HEAD_SYSTEM,
 	})
-	fallbackNames = newEnum(map[compaction.Fallback]memoryv1.CompressFallback{
+	FallbackNames = newEnum(map[compaction.Fallback]memoryv1.CompressFallback{
 		compaction.FallbackKeep:    memoryv1.CompressFallback_COMPRESS_FALLBACK_KEEP,
 		compaction.FallbackDrop:    memoryv1.CompressFallback_COMPRESS_FALLBACK_DROP,
 		compaction.FallbackWhole:   memoryv1.CompressFallback_COMPRESS_FALLBACK_WHOLE,
 		compaction.FallbackExtract: memoryv1.CompressFallback_COMPRESS_FALLBACK_EXTRACT,
 	})
-	memoryRoles = newEnum(map[contextprofile.MemoryRole]memoryv1.MemoryRole{
+	MemoryRoles = newEnum(map[contextprofile.MemoryRole]memoryv1.MemoryRole{
 		contextprofile.MemoryAsSystem:    memoryv1.MemoryRole_MEMORY_ROLE_SYSTEM,
 		contextprofile.MemoryAsDeveloper: memoryv1.MemoryRole_MEMORY_ROLE_DEVELOPER,
 		contextprofile.MemoryAsUser:      memoryv1.MemoryRole_MEMORY_ROLE_USER,
 	})
-	memoryPlaces = newEnum(map[contextprofile.MemoryPlace]memoryv1.MemoryPlace{
+	MemoryPlaces = newEnum(map[contextprofile.MemoryPlace]memoryv1.MemoryPlace{
 		contextprofile.MemoryBefore: memoryv1.MemoryPlace_MEMORY_PLACE_BEFORE,
 		contextprofile.MemoryAfter:  memoryv1.MemoryPlace_MEMORY_PLACE_AFTER,
 	})
-	historyOmitReasons = newEnum(map[compaction.Reason]memoryv1.HistoryOmitReason{
+	HistoryOmitReasons = newEnum(map[compaction.Reason]memoryv1.HistoryOmitReason{
 		compaction.ReasonHidden:     memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_HIDDEN,
 		compaction.ReasonTied:       memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_TIED,
 		compaction.ReasonSummarised: memoryv1.HistoryOmitReason_HISTORY_OMIT_REASON_SUMMARISED,
@@ -260,8 +261,8 @@ var (
 	})
 )
 
-// keyRoles are all but the role of nobody.
-var keyRoles = newEnum(map[auth.Role]memoryv1.KeyRole{
+// KeyRoles are all but the role of nobody.
+var KeyRoles = newEnum(map[auth.Role]memoryv1.KeyRole{
 	auth.RoleAgent:    memoryv1.KeyRole_KEY_ROLE_AGENT,
 	auth.RoleUser:     memoryv1.KeyRole_KEY_ROLE_USER,
 	auth.RoleOperator: memoryv1.KeyRole_KEY_ROLE_OPERATOR,

@@ -1,4 +1,5 @@
-package grpcapi
+// Package statuses maps errors to what the callers of the gRPC API see: a code, a text and details.
+package statuses
 
 import (
 	"context"
@@ -18,9 +19,9 @@ import (
 // errorDomain is the domain of every ErrorInfo.
 const errorDomain = "strata"
 
-// toStatus maps an error to what the caller sees. Only a memory.Error shows its text; known says whether err was one
+// ToStatus maps an error to what the caller sees. Only a memory.Error shows its text; known says whether err was one
 // or the caller's own doing, so that anything else is logged as a fault.
-func toStatus(err error) (st *status.Status, known bool) {
+func ToStatus(err error) (st *status.Status, known bool) {
 	if e, ok := errors.AsType[*memory.Error](err); ok {
 		return errorStatus(e), e.Kind != memory.KindInternal
 	}

@@ -1,4 +1,4 @@
-package grpcapi
+package enums
 
 import (
 	"testing"
@@ -18,11 +18,11 @@ type apiEnum interface {
 type number = protoreflect.EnumNumber
 
 // converted returns the values of the API that a table has, and checks that each is the same after the way there and back.
-func converted[T comparable, P apiEnum](t *testing.T, e enum[T, P]) map[number]bool {
+func converted[T comparable, P apiEnum](t *testing.T, e Enum[T, P]) map[number]bool {
 	t.Helper()
 	known := map[number]bool{}
 	for own, p := range e.values {
-		if back, ok := e.from(e.to(own)); !ok || back != own || p.Number() == 0 {
+		if back, ok := e.From(e.To(own)); !ok || back != own || p.Number() == 0 {
 			t.Errorf("%v of the service is %v in the API, and that is %v", own, p, back)
 		}
 		known[p.Number()] = true
@@ -34,7 +34,7 @@ func converted[T comparable, P apiEnum](t *testing.T, e enum[T, P]) map[number]b
 }
 
 // isWhole checks a table that has all values of an enum of the API but the unspecified one and those given.
-func isWhole[T comparable, P apiEnum](e enum[T, P], others ...map[number]bool) func(*testing.T) {
+func isWhole[T comparable, P apiEnum](e Enum[T, P], others ...map[number]bool) func(*testing.T) {
 	return func(t *testing.T) {
 		known := converted(t, e)
 		var p P
@@ -49,26 +49,26 @@ func isWhole[T comparable, P apiEnum](e enum[T, P], others ...map[number]bool) f
 				t.Errorf("%s is nothing in the service", v.Name())
 			}
 		}
-		if _, ok := e.from(p); ok {
+		if _, ok := e.From(p); ok {
 			t.Error("the unspecified value is one of the service's")
 		}
 	}
 }
 
 func TestEveryValueOfAnEnumConvertsBothWays(t *testing.T) {
-	ofNoUser := converted(t, maintenanceNames)
+	ofNoUser := converted(t, MaintenanceNames)
 	erasures := map[number]bool{memoryv1.JobKind_JOB_KIND_ERASE.Number(): true}
 	for name, check := range map[string]func(*testing.T){
-		"Role": isWhole(roles), "KeyRole": isWhole(keyRoles), "Origin": isWhole(origins), "ExtractMode": isWhole(extractModes), "ImageDetail": isWhole(imageDetails),
-		"CheckAction": isWhole(checkActions), "FindingKind": isWhole(findingKinds), "Markup": isWhole(marks),
-		"Category": isWhole(categories), "FactOrigin": isWhole(factOrigins), "FactCause": isWhole(factCauses),
-		"OnConflict": isWhole(conflictRules), "SummaryKind": isWhole(summaryKinds), "SummaryCause": isWhole(summaryCauses),
-		"JobKind": isWhole(jobKinds, ofNoUser, erasures), "ErasureKind": isWhole(erasureKinds), "PurgedBy": isWhole(purgedBy),
-		"JobState": isWhole(jobStates), "View": isWhole(views), "RevertOutcome": isWhole(revertOutcomes),
-		"Watermark": isWhole(watermarkNames), "OmitReason": isWhole(omitReasons), "HistoryOmitReason": isWhole(historyOmitReasons),
-		"SectionKind": isWhole(sectionKinds), "Selection": isWhole(selections), "Render": isWhole(renders),
-		"ContextHead": isWhole(heads), "CompressFallback": isWhole(fallbackNames),
-		"MemoryRole": isWhole(memoryRoles), "MemoryPlace": isWhole(memoryPlaces),
+		"Role": isWhole(Roles), "KeyRole": isWhole(KeyRoles), "Origin": isWhole(Origins), "ExtractMode": isWhole(ExtractModes), "ImageDetail": isWhole(ImageDetails),
+		"CheckAction": isWhole(CheckActions), "FindingKind": isWhole(FindingKinds), "Markup": isWhole(Marks),
+		"Category": isWhole(Categories), "FactOrigin": isWhole(FactOrigins), "FactCause": isWhole(FactCauses),
+		"OnConflict": isWhole(ConflictRules), "SummaryKind": isWhole(SummaryKinds), "SummaryCause": isWhole(SummaryCauses),
+		"JobKind": isWhole(JobKinds, ofNoUser, erasures), "ErasureKind": isWhole(ErasureKinds), "PurgedBy": isWhole(PurgedBy),
+		"JobState": isWhole(JobStates), "View": isWhole(Views), "RevertOutcome": isWhole(RevertOutcomes),
+		"Watermark": isWhole(WatermarkNames), "OmitReason": isWhole(OmitReasons), "HistoryOmitReason": isWhole(HistoryOmitReasons),
+		"SectionKind": isWhole(SectionKinds), "Selection": isWhole(Selections), "Render": isWhole(Renders),
+		"ContextHead": isWhole(Heads), "CompressFallback": isWhole(FallbackNames),
+		"MemoryRole": isWhole(MemoryRoles), "MemoryPlace": isWhole(MemoryPlaces),
 	} {
 		t.Run(name, check)
 	}
