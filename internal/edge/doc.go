@@ -6,7 +6,8 @@
 //	httpapi      REST, Connect and gRPC-Web, translated to calls of gRPC
 //	grpcserver   verifies callers, admits calls, bounds connections, keeps deadlines, audits; knows no RPC by name
 //	admission    decides which calls may run now
-//	grpcapi      the handlers: checks requests, converts, maps errors; access.go says which role may call what
+//	grpcapi      the handlers; access.go says which role may call what. grpcapi/requests checks what a request holds,
+//	             grpcapi/enums converts enums, grpcapi/statuses maps errors
 //	mcpserver    one user's memory for models, as a client of the API
 //	console      pages for people, as a client of the API
 //

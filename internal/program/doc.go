@@ -3,7 +3,8 @@
 // A start meets its packages in this order:
 //
 //	cli              the command line: commands that run a server or open its stores, and the table of all commands
-//	cli/remote       commands that call a running server
+//	cli/remote       commands that call a running server; remote/access those about keys, tenants and the audit,
+//	                 remote/importing the import of files
 //	cli/terminal     flags, the connection, errors for people, tables
 //	cli/chatformats  messages and exports of other programs
 //	config           every setting, in one struct
