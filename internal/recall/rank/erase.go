@@ -35,7 +35,3 @@ func WithoutPlaces(data []byte, gone func(memory.Place) bool) (left []byte, mess
 	}
 	return EncodeSegment(kept), len(kept), nil
 }
-
-// KeyReach is how many messages apart two of a session may be of which one is part of the other's key in a view: see MessageKeys. What a
-// message replies to is looked for that far back.
-const KeyReach = reach

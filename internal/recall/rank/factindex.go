@@ -33,8 +33,8 @@ type FactIndex struct {
 	scratch  sync.Pool                   // of *factScratch
 }
 
-// none stands for no row and no owner.
-const none = -1
+// noRow stands for no row and no owner.
+const noRow = -1
 
 // traits are what decides whether a fact may be a hit, whether it is of the core, and what of its score the query has no part in.
 type traits struct {
@@ -66,7 +66,7 @@ func (x *FactIndex) Len() int { return x.size }
 func (x *FactIndex) WithoutVector() int {
 	n := 0
 	for i, row := range x.rows {
-		if row == none && x.traits[i].open {
+		if row == noRow && x.traits[i].open {
 			n++
 		}
 	}
@@ -76,7 +76,7 @@ func (x *FactIndex) WithoutVector() int {
 // IDsWithoutVector are the current facts that have no vector here, in the order in which they were put.
 func (x *FactIndex) IDsWithoutVector() (ids []string) {
 	for i, row := range x.rows {
-		if row == none && x.traits[i].open {
+		if row == noRow && x.traits[i].open {
 			ids = append(ids, x.facts[i].ID)
 		}
 	}
@@ -127,13 +127,13 @@ func (x *FactIndex) Put(f memory.Fact) {
 		x.facts[n], x.traits[n] = f, x.traitsOf(f)
 		return
 	}
-	row := int32(none)
+	row := int32(noRow)
 	if was.Text == f.Text {
-		row, x.rows[n] = x.rows[n], none
+		row, x.rows[n] = x.rows[n], noRow
 	}
 	x.remove(n)
 	x.insert(f)
-	if row != none {
+	if row != noRow {
 		x.rows[x.numbers[f.ID]], x.vectors.owners[row] = row, x.numbers[f.ID]
 	}
 }
@@ -149,7 +149,7 @@ func (x *FactIndex) Forget(id string) {
 func (x *FactIndex) insert(f memory.Fact) {
 	n := int32(len(x.facts))
 	terms := text.Terms(f.Words())
-	x.facts, x.live, x.rows = append(x.facts, f), append(x.live, true), append(x.rows, none)
+	x.facts, x.live, x.rows = append(x.facts, f), append(x.live, true), append(x.rows, noRow)
 	x.lengths, x.traits = append(x.lengths, int32(len(terms))), append(x.traits, x.traitsOf(f))
 	slices.Sort(terms)
 	words := slices.Clone(slices.Compact(terms))
@@ -265,7 +265,7 @@ func (x *FactIndex) SetVector(id string, v []float32) {
 		x.DropVectors()
 		x.vectors.dim = len(v)
 	}
-	if x.rows[n] == none {
+	if x.rows[n] == noRow {
 		x.rows[n] = x.vectors.addRow(n)
 	}
 	x.vectors.set(x.rows[n], v)
@@ -273,9 +273,9 @@ func (x *FactIndex) SetVector(id string, v []float32) {
 
 // freeRow takes the fact's vector out, if it has one.
 func (x *FactIndex) freeRow(n int32) {
-	if row := x.rows[n]; row != none {
+	if row := x.rows[n]; row != noRow {
 		x.vectors.freeRow(row)
-		x.rows[n] = none
+		x.rows[n] = noRow
 	}
 }
 
@@ -283,7 +283,7 @@ func (x *FactIndex) freeRow(n int32) {
 func (x *FactIndex) DropVectors() {
 	x.vectors = factVectors{}
 	for n := range x.rows {
-		x.rows[n] = none
+		x.rows[n] = noRow
 	}
 }
 

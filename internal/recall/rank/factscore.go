@@ -98,7 +98,7 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 		idf := math.Log(1 + (float64(x.size)-df+.5)/(df+.5))
 		total += idf
 		for _, n := range list {
-			touched = touch(s.shares, s.touched[:cap(s.touched)], touched, n, idf)
+			touched = addShare(s.shares, s.touched[:cap(s.touched)], touched, n, idf)
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
@@ -118,6 +118,17 @@ func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
 		}
 	}
 	s.addRanked(byWords, a.sorted())
+}
+
+// addShare adds to the share of a fact, and returns how many facts have a share then. The fact is written behind those that have one, and
+// counted if it is new. The processor cannot predict whether a fact is new, so that a branch around the write would cost more.
+func addShare(shares []float64, touched []int32, count int, fact int32, by float64) int {
+	touched[count] = fact
+	if math.Float64bits(shares[fact]) == 0 {
+		count++
+	}
+	shares[fact] += by
+	return count
 }
 
 // nearest returns the facts with the highest cosines, the best first, after compareVectors has finished. What that leaves behind cannot
@@ -195,7 +206,7 @@ func stepOf(score float64) int { return min(max(int(score*scoreSteps), 0), score
 
 // slack is by how much the cosine of the first pass can be wrong.
 func (x *FactIndex) slack(n int32, s *factScratch) float64 {
-	if row := x.rows[n]; row != none {
+	if row := x.rows[n]; row != noRow {
 		return x.vectors.slack(&s.query, row)
 	}
 	return 0
@@ -204,7 +215,7 @@ func (x *FactIndex) slack(n int32, s *factScratch) float64 {
 // cosine is that of a fact after nearest ran: of its vector here, else what the view responded, else 0.
 func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
 	row := x.rows[n]
-	if row == none || s.query.steps == nil {
+	if row == noRow || s.query.steps == nil {
 		return float64(s.cosines[n])
 	}
 	if s.exact[n] == 0 {
@@ -216,7 +227,7 @@ func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.
 func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 	for id, cosine := range similar {
-		if n, ok := x.numbers[id]; ok && x.rows[n] == none {
+		if n, ok := x.numbers[id]; ok && x.rows[n] == noRow {
 			cosines[n] = float32(cosine)
 		}
 	}
@@ -240,7 +251,7 @@ func (x *FactIndex) addTimes(q FactQuery, s *factScratch) {
 	var in []int32
 	for n := range x.facts {
 		began := x.facts[n].ValidFrom.UnixMilli()
-		fits := func(t namedTime) bool { return t.share(began) > 0 && t.share(began) != shareSoon }
+		fits := func(t namedTime) bool { return t.holds(began) }
 		if s.admitted[n] && slices.ContainsFunc(times, fits) {
 			in = append(in, int32(n))
 		}
@@ -265,7 +276,7 @@ func (x *FactIndex) compareVectors(q FactQuery, s *factScratch) *scan {
 	}
 	return startScan(rows, func(from, to int) {
 		for row := from; row < to; row++ {
-			if owner := x.vectors.owners[row]; owner != none {
+			if owner := x.vectors.owners[row]; owner != noRow {
 				s.cosines[owner], s.highs[owner] = x.vectors.likely(&s.query, int32(row))
 			}
 		}
@@ -284,7 +295,7 @@ func (x *FactIndex) relevance(q *FactQuery, n int32, s *factScratch, dense bool)
 		_, similar = q.Similar[x.facts[n].ID]
 	}
 	switch {
-	case similar || x.rows[n] != none:
+	case similar || x.rows[n] != noRow:
 		cosine := min(max(x.cosine(n, s), 0), 1)
 		if q.WithWords {
 			return withWords(s.shares[n], cosine)

@@ -20,7 +20,10 @@ type factVectors struct {
 	free   []int32   // rows
 }
 
-// factChunk holds rowsPerChunk rows: no row is ever copied to make room for many.
+// chunkRows is how many rows a chunk holds.
+const chunkRows = 1024
+
+// factChunk holds chunkRows rows: no row is ever copied to make room for many.
 type factChunk struct{ high, low []int8 }
 
 // fewNumbers is up to how many numbers vectors are kept whole.
@@ -44,7 +47,7 @@ func (t *factVectors) addRow(owner int32) int32 {
 		t.whole = append(t.whole, make([]float32, t.dim)...)
 		return int32(row)
 	}
-	if row%rowsPerChunk == 0 {
+	if row%chunkRows == 0 {
 		t.chunks = append(t.chunks, factChunk{})
 	}
 	chunk, zeros := &t.chunks[len(t.chunks)-1], make([]int8, dot.Padded(t.dim))
@@ -54,7 +57,7 @@ func (t *factVectors) addRow(owner int32) int32 {
 }
 
 func (t *factVectors) freeRow(row int32) {
-	t.owners[row] = none
+	t.owners[row] = noRow
 	t.free = append(t.free, row)
 }
 
@@ -85,8 +88,8 @@ func (t *factVectors) wholeRow(no int32) []float32 { return t.whole[int(no)*t.di
 
 func (t *factVectors) row(no int32) (high, low []int8) {
 	width := dot.Padded(t.dim)
-	from := int(no%rowsPerChunk) * width
-	chunk := &t.chunks[no/rowsPerChunk]
+	from := int(no%chunkRows) * width
+	chunk := &t.chunks[no/chunkRows]
 	return chunk.high[from : from+width], chunk.low[from : from+width]
 }
 
@@ -103,8 +106,8 @@ func (t *factVectors) likely(q *steppedQuery, row int32) (cosine float32, high i
 		return Dot(q.whole, t.wholeRow(row)), 0
 	}
 	width := dot.Padded(t.dim)
-	from := int(row%rowsPerChunk) * width
-	high = dot.Int8(t.chunks[row/rowsPerChunk].high[from:from+width], q.steps)
+	from := int(row%chunkRows) * width
+	high = dot.Int8(t.chunks[row/chunkRows].high[from:from+width], q.steps)
 	return float32(high) * q.step * t.steps[row], high
 }
 

@@ -22,7 +22,10 @@ func exactCosine(a, b []float32) (sum float64) {
 }
 
 func unitVector(r *rand.Rand, dim int) []float32 {
-	v := randomVector(r, dim)
+	v := make([]float32, dim)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
 	length := float32(math.Sqrt(exactCosine(v, v)))
 	for i := range v {
 		v[i] /= length
@@ -117,7 +120,7 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 		x.admit(ask, s)
 		x.compareVectors(ask, s).finish()
 		for _, row := range x.rows {
-			if row != none && x.vectors.slack(&s.query, row) > x.vectors.mostSlack(&s.query) {
+			if row != noRow && x.vectors.slack(&s.query, row) > x.vectors.mostSlack(&s.query) {
 				t.Fatalf("seed %d: row %d has more slack than any", seed, row)
 			}
 		}

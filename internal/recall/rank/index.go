@@ -181,8 +181,8 @@ func (x *Index) addPostings(seg *segment, pass []int32) {
 func (x *Index) addVectors(seg *segment, touched map[*session]struct{}) {
 	var room []int8
 	for i := range seg.messages {
-		if m := &seg.messages[i]; m.vector != nil {
-			room = appendSigned(room[:0], m.vector)
+		if m := &seg.messages[i]; m.vectorData != nil {
+			room = appendSigned(room[:0], m.vectorData)
 			x.addVector(m.Place, Vector{seg.version, room}, touched)
 		}
 	}
@@ -198,8 +198,8 @@ func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) (pass
 	x.messages = slices.Grow(x.messages, len(seg.messages))
 	for _, sm := range seg.messages {
 		m, ok := x.insert(sm.Doc, touched)
-		lacks = lacks || !ok && sm.passages > 0 && x.messages[m].first == x.messages[m].last
-		for range sm.passages {
+		lacks = lacks || !ok && sm.passageCount > 0 && x.messages[m].first == x.messages[m].last
+		for range sm.passageCount {
 			to := int32(skipped)
 			if ok {
 				to = x.passages.add(m, &x.messages[m], seg.spans[len(pass)])

@@ -13,7 +13,7 @@ import (
 )
 
 // largeIndex is a user of so many messages, with a random vector each.
-func largeIndex(messages int) (*Index, []armsQuery) {
+func largeIndex(messages int) (*Index, []embeddedQuery) {
 	r := rand.New(rand.NewPCG(7, 1))
 	of := shape.Large(messages)
 	x := NewIndex()
@@ -29,9 +29,9 @@ func largeIndex(messages int) (*Index, []armsQuery) {
 			panic(err)
 		}
 	}
-	var queries []armsQuery
+	var queries []embeddedQuery
 	for _, q := range of.Queries(64) {
-		queries = append(queries, armsQuery{Query{Terms: text.Terms(q), Limit: 610}, randomVector(r, 256)})
+		queries = append(queries, embeddedQuery{Query{Terms: text.Terms(q), Limit: 610}, randomVector(r, 256)})
 	}
 	return x, queries
 }
@@ -59,7 +59,7 @@ func BenchmarkLarge(b *testing.B) {
 		b.Run("vectors/"+c.name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				q := queries[i%len(queries)]
-				x.SearchVectors(QueryVector{Version: 1, Values: q.vector}, q.Query)
+				x.SearchVectors(QueryVector{Version: 1, Values: q.Vector}, q.Query)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package rank
+package rank_test
 
 import (
 	"encoding/json"
@@ -18,13 +18,14 @@ import (
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/embed/static"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // dialogue is one conversation of LoCoMo as a user's indexes. Its observations, which a language model made, are the
 // facts.
 type dialogue struct {
-	index     *Index
-	facts     *FactIndex
+	index     *rank.Index
+	facts     *rank.FactIndex
 	questions []question
 	places    map[string]memory.Place // by the file's names for turns
 }
@@ -79,9 +80,9 @@ func (l *loader) recall(dialogues []dialogue, with setting) [3]float64 {
 	var sums [3]float64
 	n := 0.0
 	for _, d := range dialogues {
-		d.index.weights[kindPerson].Named = 1
+		d.index.WeighNamedPeople(1)
 		if with.named {
-			d.index.weights[kindPerson].Named = DefaultWeights().Person.Named
+			d.index.WeighNamedPeople(rank.DefaultWeights().Person.Named)
 		}
 		for _, q := range d.questions {
 			hits := l.find(&d, q, with)
@@ -94,8 +95,8 @@ func (l *loader) recall(dialogues []dialogue, with setting) [3]float64 {
 	return [3]float64{sums[0] / n, sums[1] / n, sums[2] / n}
 }
 
-func (l *loader) find(d *dialogue, q question, with setting) []Hit {
-	ask := Query{Terms: text.Terms(q.text), Limit: 20 + FuseDepth}
+func (l *loader) find(d *dialogue, q question, with setting) []rank.Hit {
+	ask := rank.Query{Terms: text.Terms(q.text), Limit: 20 + rank.FuseDepth}
 	if with.near {
 		ask.Near = l.near.Of
 	}
@@ -109,16 +110,16 @@ func (l *loader) find(d *dialogue, q question, with setting) []Hit {
 	if !with.vectors {
 		return own
 	}
-	retrievers := []RetrieverHits{DenseRetriever(d.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, ask))}
+	retrievers := []rank.RetrieverHits{rank.DenseRetriever(d.index.SearchVectors(rank.QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
-		_, sources := d.facts.SearchWithSources(FactQuery{Vector: q.vector})
-		retrievers = append(retrievers, DenseFactsRetriever(d.index.Weigh(ask, sources)))
+		_, sources := d.facts.SearchWithSources(rank.FactQuery{Vector: q.vector})
+		retrievers = append(retrievers, rank.DenseFactsRetriever(d.index.Weigh(ask, sources)))
 	}
-	return Fuse(own, retrievers...)
+	return rank.Fuse(own, retrievers...)
 }
 
 // share is how much of the evidence is among the hits.
-func (q question) share(hits []Hit) float64 {
+func (q question) share(hits []rank.Hit) float64 {
 	found := 0
 	for _, h := range hits {
 		if q.evidence[h.Place] {
@@ -167,7 +168,7 @@ func (l *loader) dialogue(path string) dialogue {
 	}
 	var raw map[string]json.RawMessage
 	mustJSON(l.T, data, &raw)
-	d := dialogue{index: NewIndex(), facts: NewFactIndex(), places: map[string]memory.Place{}}
+	d := dialogue{index: rank.NewIndex(), facts: rank.NewFactIndex(), places: map[string]memory.Place{}}
 	var last time.Time
 	for n := 1; n < 100; n++ {
 		turns, ok := raw[fmt.Sprintf("session_%d", n)]
@@ -203,10 +204,11 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		}
 		place := memory.Place{Session: memory.SessionKey(fmt.Sprintf("session-%02d", n)), Seq: int64(i + 1)}
 		d.places[turn.ID] = place
-		d.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
+		doc := rank.Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
-		}}))
-		d.index.setVectors(placedVector{place, NewVector(1, l.vector(turn.Speaker+": "+turn.Text))})
+		}})
+		doc.Vector = rank.NewVector(1, l.vector(turn.Speaker+": "+turn.Text))
+		d.index.Add(doc)
 	}
 }
 
@@ -277,11 +279,11 @@ func TestWhatSparesWorkFindsTheSameInLoCoMo(t *testing.T) {
 	for _, name := range []string{"26", "30", "41"} {
 		d := l.dialogue(filepath.Join(dir, name+".json"))
 		for _, q := range d.questions {
-			ask := Query{Terms: text.Terms(q.text), Limit: 20, Near: l.near.Of, AsksWhen: when.Asks(q.text), Times: when.Find(q.text, q.asked)}
+			ask := rank.Query{Terms: text.Terms(q.text), Limit: 20, Near: l.near.Of, AsksWhen: when.Asks(q.text), Times: when.Find(q.text, q.asked)}
 			ask.Attached = d.facts.Sources(ask.AttachedTerms())
-			d.index.limits = defaultLimits()
+			d.index.ScoreAll()
 			all := d.index.Search(ask).Hits
-			d.index.limits = limits{likely: 1}
+			d.index.ScoreTheBest()
 			if diff := cmp.Diff(all, d.index.Search(ask).Hits); diff != "" {
 				t.Fatalf("%s, %q: %s", name, q.text, diff)
 			}

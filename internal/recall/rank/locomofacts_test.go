@@ -1,4 +1,4 @@
-package rank
+package rank_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // TestFactsOfLoCoMo holds the default formula and least score to what facts they choose: those that state a question's
@@ -27,12 +28,12 @@ func TestFactsOfLoCoMo(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name           string
-		query          func(question) FactQuery
+		query          func(question) rank.FactQuery
 		least, foreign float64
 	}{
-		{"words alone", func(q question) FactQuery { return FactQuery{} }, .36, .02},
-		{"the cosine alone", func(q question) FactQuery { return FactQuery{Vector: q.vector} }, .47, .10},
-		{"words and vectors", func(q question) FactQuery { return FactQuery{Vector: q.vector, WithWords: true} }, .57, .09},
+		{"words alone", func(q question) rank.FactQuery { return rank.FactQuery{} }, .36, .02},
+		{"the cosine alone", func(q question) rank.FactQuery { return rank.FactQuery{Vector: q.vector} }, .47, .10},
+		{"words and vectors", func(q question) rank.FactQuery { return rank.FactQuery{Vector: q.vector, WithWords: true} }, .57, .09},
 	} {
 		stated, foreign := chosenFacts(dialogues, c.query)
 		t.Logf("%-17s %.3f of the facts that state evidence, %.3f facts of other dialogues", c.name, stated, foreign)
@@ -43,7 +44,7 @@ func TestFactsOfLoCoMo(t *testing.T) {
 }
 
 // usual is the default formula of profiles, at a time when facts are new.
-var usual = FactFormula{Relevance: 1, Significance: .25, Recency: .1, HalfLife: 365 * 24 * time.Hour}
+var usual = rank.FactFormula{Relevance: 1, Significance: .25, Recency: .1, HalfLife: 365 * 24 * time.Hour}
 
 // makeFactsUsual gives the facts the significance of most that are learnt.
 func (d *dialogue) makeFactsUsual() {
@@ -55,7 +56,7 @@ func (d *dialogue) makeFactsUsual() {
 
 // chosenFacts is the mean share of the facts that state a question's evidence, and how many of each other dialogue there
 // are beside them.
-func chosenFacts(dialogues []dialogue, query func(question) FactQuery) (stated, foreign float64) {
+func chosenFacts(dialogues []dialogue, query func(question) rank.FactQuery) (stated, foreign float64) {
 	asked, others := 0.0, 0.0
 	for i, own := range dialogues {
 		for _, q := range own.questions {
@@ -74,7 +75,7 @@ func chosenFacts(dialogues []dialogue, query func(question) FactQuery) (stated, 
 	return stated / asked, foreign / others
 }
 
-func factsOf(hits []FactHit) []memory.Fact {
+func factsOf(hits []rank.FactHit) []memory.Fact {
 	var out []memory.Fact
 	for _, h := range hits {
 		out = append(out, h.Fact)

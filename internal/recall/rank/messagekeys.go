@@ -99,12 +99,6 @@ func (k MessageKeys) revision(s *session, at int) int64 {
 	return max(int64(made.Sum64()>>1), 1)
 }
 
-// DecodeVectors returns the documents of a segment without their passages, by session and seq. Data that is damaged, cut
-// or of another version is refused.
-func DecodeVectors(data []byte) ([]Doc, error) {
-	seg, err := parseSegment(data)
-	if err != nil {
-		return nil, err
-	}
-	return seg.docs(), nil
-}
+// KeyReach is how many messages apart two of a session may be of which one is part of the other's key in a view: see MessageKeys. What a
+// message replies to is looked for that far back.
+const KeyReach = reach

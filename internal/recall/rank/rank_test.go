@@ -1,9 +1,7 @@
 package rank
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -346,126 +344,6 @@ func TestFiltersOnlyRestrict(t *testing.T) {
 		q.Limit = 3
 		if diff := cmp.Diff(want[:min(3, len(want))], x.Search(q).Hits, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
-		}
-	})
-}
-
-func TestSegments(t *testing.T) {
-	t.Run("come back as they were, each place once", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			docs := embedded(chats()).Draw(t, "docs")
-			data := EncodeSegment(append(rapid.Permutation(docs).Draw(t, "order"), docs...))
-			back, err := DecodeSegment(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(docs, back, cmpopts.EquateEmpty()); diff != "" {
-				t.Fatal(diff)
-			}
-			if string(EncodeSegment(docs)) != string(data) {
-				t.Fatal("equal documents gave other bytes")
-			}
-		})
-	})
-	t.Run("merged are one segment of all", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			docs := embedded(chats()).Draw(t, "docs")
-			n, m := rapid.IntRange(0, len(docs)).Draw(t, "n"), rapid.IntRange(0, len(docs)).Draw(t, "m")
-			merged, err := MergeSegments(EncodeSegment(docs[:max(n, m)]), EncodeSegment(docs[min(n, m):]), EncodeSegment(nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(merged) != string(EncodeSegment(docs)) {
-				t.Fatal("other bytes")
-			}
-		})
-	})
-	t.Run("keep the vectors of the highest version alone", func(t *testing.T) {
-		docs := []Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox"), doc("s", 3, memory.RoleUser, "Ann", "fox")}
-		docs[0].Vector, docs[1].Vector = NewVector(1, []float32{1, 0}), NewVector(2, []float32{0, 1, 0})
-		merged, err := MergeSegments(EncodeSegment(docs[:1]), EncodeSegment(docs[1:]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := DecodeSegment(merged)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs[0].Vector = Vector{}
-		if diff := cmp.Diff(docs, back); diff != "" {
-			t.Error(diff)
-		}
-	})
-	t.Run("of another version are refused, so that they are made again", func(t *testing.T) {
-		data := EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox")})
-		body := data[:len(data)-checksumSize]
-		body[len(segmentMagic)] = segmentVersion - 1
-		old := binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
-		if err := NewIndex().AddSegment(old); err == nil || !strings.Contains(err.Error(), "version") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("that are damaged are refused, and the index stays as it was", func(t *testing.T) {
-		docs := []Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")}
-		docs[1].Vector = NewVector(3, []float32{.5, -.2})
-		data, x := EncodeSegment(docs), NewIndex()
-		for i := range data {
-			bad := slices.Clone(data)
-			bad[i] ^= 1
-			for _, d := range [][]byte{bad, data[:i]} {
-				if err := x.AddSegment(d); err == nil || x.Messages() != 0 {
-					t.Fatalf("byte %d: %v, %d messages", i, err, x.Messages())
-				}
-			}
-		}
-		if _, err := MergeSegments(data, data[1:]); err == nil {
-			t.Error("merged")
-		}
-	})
-}
-
-// embedded gives some documents vectors of one version.
-func embedded(docs *rapid.Generator[[]Doc]) *rapid.Generator[[]Doc] {
-	return rapid.Custom(func(t *rapid.T) []Doc {
-		docs := docs.Draw(t, "docs")
-		for i := range docs {
-			if rapid.Bool().Draw(t, "has a vector") {
-				docs[i].Vector = Vector{7, rapid.SliceOfN(rapid.Int8(), 3, 3).Draw(t, "values")}
-			}
-		}
-		return docs
-	})
-}
-
-func FuzzDecodeSegment(f *testing.F) {
-	f.Add(EncodeSegment(nil))
-	embedded := doc("s", 2, memory.RoleUser, "Ann", "red fox")
-	embedded.Vector = NewVector(1, []float32{1, -.5})
-	f.Add(EncodeSegment([]Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), embedded}))
-	f.Add(EncodeSegment([]Doc{
-		doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 7, memory.RoleUser, "Bob", strings.Repeat("blue fox fox. ", 100)), doc("t", 1, memory.RoleAssistant, "", ""),
-	}))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= checksumSize { // reach behind the checksum
-			data = slices.Clone(data)
-			body := data[:len(data)-checksumSize]
-			binary.LittleEndian.PutUint32(data[len(body):], crc32.Checksum(body, castagnoli))
-		}
-		docs, err := DecodeSegment(data)
-		x := NewIndex()
-		if err2 := x.AddSegment(data); (err == nil) != (err2 == nil) {
-			t.Fatalf("DecodeSegment: %v, AddSegment: %v", err, err2)
-		}
-		if err != nil {
-			return
-		}
-		if x.Messages() != len(docs) {
-			t.Fatalf("%d messages of %d", x.Messages(), len(docs))
-		}
-		x.Search(Query{Terms: []string{"fox", "red"}, Explain: true})
-		back, err := DecodeSegment(EncodeSegment(docs))
-		if diff := cmp.Diff(docs, back, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatalf("%v %s", err, diff)
 		}
 	})
 }

@@ -1,9 +1,8 @@
-package rank
+package rank_test
 
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,37 +12,32 @@ import (
 	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/rank"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
 )
 
 // retrievers is one user with workload W: 10,000 messages with a vector each, and 10,000 facts with one, each learnt from a
 // message and made of its first words.
 type retrievers struct {
-	index   *Index
-	facts   *FactIndex
-	queries []armsQuery
+	index   *rank.Index
+	facts   *rank.FactIndex
+	queries []rank.EmbeddedQuery
 	matrix  []float32 // as many vectors as messages and facts have together, in a row
 	dim     int
 }
 
-type armsQuery struct {
-	Query
-	vector []float32
-}
-
 func newRetrievers(dim int) retrievers {
 	r := rand.New(rand.NewPCG(uint64(dim), 1))
-	a := retrievers{index: NewIndex(), facts: NewFactIndex(), dim: dim, matrix: randomVector(r, dim*20_000)}
-	var vectors []placedVector
+	a := retrievers{index: rank.NewIndex(), facts: rank.NewFactIndex(), dim: dim, matrix: rank.RandomVector(r, dim*20_000)}
 	for s, session := range shape.W().Conversations() {
 		for i, m := range session.Messages {
 			place := memory.Place{Session: memory.SessionKey(session.ID), Seq: int64(i + 1)}
-			a.index.Add(Analyze(memory.PlacedMessage{Place: place, Message: m}))
-			vectors = append(vectors, placedVector{place, NewVector(1, randomVector(r, dim))})
-			a.addFact(fmt.Sprintf("fact-%d-%d", s, i), place, m, randomVector(r, dim))
+			doc := rank.Analyze(memory.PlacedMessage{Place: place, Message: m})
+			doc.Vector = rank.NewVector(1, rank.RandomVector(r, dim))
+			a.index.Add(doc)
+			a.addFact(fmt.Sprintf("fact-%d-%d", s, i), place, m, rank.RandomVector(r, dim))
 		}
 	}
-	a.index.setVectors(vectors...)
 	a.queries = a.ask(r)
 	return a
 }
@@ -59,42 +53,43 @@ func (a *retrievers) addFact(id string, place memory.Place, m memory.Message, ve
 
 // ask makes questions of eight words that also name a speaker, a day and a month, so that every factor counts, with
 // eight words near to each.
-func (a *retrievers) ask(r *rand.Rand) []armsQuery {
-	var out []armsQuery
+func (a *retrievers) ask(r *rand.Rand) []rank.EmbeddedQuery {
+	var out []rank.EmbeddedQuery
 	for _, words := range shape.W().Queries(64) {
 		question := "When did Ada " + words + " last week or in January?"
-		table := nearTable{}
+		table := map[string][]synonyms.Word{}
 		for _, t := range text.Terms(words) {
 			for range 8 {
 				table[t] = append(table[t], synonyms.Word{Term: shape.Word(r.IntN(shape.VocabularySize)), Cosine: .5})
 			}
 		}
-		q := Query{
-			Terms: text.Terms(question), Near: table.of, AsksWhen: when.Asks(question), Times: when.Find(question, shape.W().End()),
-			Limit: FuseDepth, UserPrior: wordsPrior,
+		q := rank.Query{
+			Terms: text.Terms(question), Near: func(term string) []synonyms.Word { return table[term] },
+			AsksWhen: when.Asks(question), Times: when.Find(question, shape.W().End()),
+			Limit: rank.FuseDepth, UserPrior: rank.WordsPrior,
 		}
-		out = append(out, armsQuery{q, randomVector(r, a.dim)})
+		out = append(out, rank.EmbeddedQuery{Query: q, Vector: rank.RandomVector(r, a.dim)})
 	}
 	return out
 }
 
 // search is all that a search of messages computes: words and vectors side by side.
-func (a *retrievers) search(q armsQuery) []Hit {
+func (a *retrievers) search(q rank.EmbeddedQuery) []rank.Hit {
 	q.Attached = a.facts.Sources(q.AttachedTerms())
-	var own Result
+	var own rank.Result
 	var words sync.WaitGroup
 	words.Go(func() { own = a.index.Search(q.Query) })
-	turns := a.index.SearchVectors(QueryVector{Version: 1, Values: q.vector}, q.Query)
-	_, learnt := a.facts.SearchWithSources(FactQuery{Vector: q.vector})
+	turns := a.index.SearchVectors(rank.QueryVector{Version: 1, Values: q.Vector}, q.Query)
+	_, learnt := a.facts.SearchWithSources(rank.FactQuery{Vector: q.Vector})
 	sources := a.index.Weigh(q.Query, learnt)
 	words.Wait()
-	return Fuse(own.Hits, DenseRetriever(turns), DenseFactsRetriever(sources))
+	return rank.Fuse(own.Hits, rank.DenseRetriever(turns), rank.DenseFactsRetriever(sources))
 }
 
 // products is the baseline: nothing but the inner products of the query and as many vectors as the retrievers compare.
 func (a *retrievers) products(vector []float32) (sum float32) {
 	for at := 0; at < len(a.matrix); at += a.dim {
-		sum += Dot(vector, a.matrix[at:at+a.dim])
+		sum += rank.Dot(vector, a.matrix[at:at+a.dim])
 	}
 	return sum
 }
@@ -110,42 +105,21 @@ func BenchmarkRetrieversOnW(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				q := a.queries[i%len(a.queries)]
 				start := time.Now()
-				if hits := a.search(q); len(hits) < FuseDepth {
+				if hits := a.search(q); len(hits) < rank.FuseDepth {
 					b.Fatalf("%d hits", len(hits))
 				}
 				searches = append(searches, time.Since(start))
 				if i%len(a.queries) == 0 {
 					start = time.Now()
-					runtimeSink = a.products(q.vector)
+					runtimeSink = a.products(q.Vector)
 					products = append(products, time.Since(start))
 				}
 			}
-			reportTimes(b, "", searches)
-			reportTimes(b, "baseline-", products)
-			b.ReportMetric(share(searches, .5)/share(products, .5), "p50-ratio")
+			rank.ReportTimes(b, "", searches)
+			rank.ReportTimes(b, "baseline-", products)
+			b.ReportMetric(rank.Share(searches, .5)/rank.Share(products, .5), "p50-ratio")
 		})
 	}
-}
-
-// reportTimes reports the best and the median, in milliseconds.
-func reportTimes(b *testing.B, name string, took []time.Duration) {
-	b.ReportMetric(share(took, 0), name+"best-ms")
-	b.ReportMetric(share(took, .5), name+"p50-ms")
-}
-
-// share is the time in milliseconds that a share of the runs did not exceed. It sorts them.
-func share(took []time.Duration, of float64) float64 {
-	slices.Sort(took)
-	return float64(took[int(of*float64(len(took)-1))]) / float64(time.Millisecond)
-}
-
-// randomVector is one of normal components.
-func randomVector(r *rand.Rand, dim int) []float32 {
-	v := make([]float32, dim)
-	for i := range v {
-		v[i] = float32(r.NormFloat64())
-	}
-	return v
 }
 
 // runtimeSink keeps the baseline from being optimised away.

@@ -264,9 +264,9 @@ func DecodeSegment(data []byte) ([]Doc, error) {
 	}
 	docs := seg.docs()
 	for i, m := range seg.messages {
-		if m.passages > 0 {
-			docs[i].Passages = passages[:m.passages:m.passages]
-			passages = passages[m.passages:]
+		if m.passageCount > 0 {
+			docs[i].Passages = passages[:m.passageCount:m.passageCount]
+			passages = passages[m.passageCount:]
 		}
 	}
 	return docs, nil
@@ -286,9 +286,9 @@ type segment struct {
 }
 
 type segmentMessage struct {
-	Doc             // without passages and vector
-	passages int    // how many of the next spans are this message's
-	vector   []byte // a signed byte for each dimension; nil for none
+	Doc                 // without passages and vector
+	passageCount int    // how many of the next spans are this message's
+	vectorData   []byte // a signed byte for each dimension; nil for none
 }
 
 // docs are the documents without their passages.
@@ -297,9 +297,9 @@ func (seg *segment) docs() []Doc {
 	room := make([]int8, 0, seg.vectorBytes())
 	for i, m := range seg.messages {
 		docs[i] = m.Doc
-		if m.vector != nil {
+		if m.vectorData != nil {
 			from := len(room)
-			room = appendSigned(room, m.vector)
+			room = appendSigned(room, m.vectorData)
 			docs[i].Vector = Vector{seg.version, room[from:len(room):len(room)]}
 		}
 	}
@@ -308,7 +308,7 @@ func (seg *segment) docs() []Doc {
 
 func (seg *segment) vectorBytes() (n int) {
 	for _, m := range seg.messages {
-		n += len(m.vector)
+		n += len(m.vectorData)
 	}
 	return n
 }
@@ -382,9 +382,9 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	m.Disclosure, m.Standing = promptinjection.Disclosure(flags>>shiftDisclosure&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
-	m.passages = r.count()
+	m.passageCount = r.count()
 	at := uint64(0)
-	for range m.passages {
+	for range m.passageCount {
 		start := at + r.limited(1<<30)
 		at = start + r.limited(1<<30)
 		r.check(at < 1<<31)
@@ -455,10 +455,10 @@ func (seg *segment) readVectors(r *reader) {
 	at := 0
 	for i := range n {
 		at += int(r.limited(uint64(len(seg.messages))))
-		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].vector == nil) && len(r.data) >= dim); r.bad {
+		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].vectorData == nil) && len(r.data) >= dim); r.bad {
 			return
 		}
-		seg.messages[at].vector = r.data[:dim:dim]
+		seg.messages[at].vectorData = r.data[:dim:dim]
 		r.data = r.data[dim:]
 	}
 }
@@ -534,3 +534,13 @@ func (r *reader) bytes() []byte {
 }
 
 func (r *reader) str() string { return string(r.bytes()) }
+
+// DecodeVectors returns the documents of a segment without their passages, by session and seq. Data that is damaged, cut
+// or of another version is refused.
+func DecodeVectors(data []byte) ([]Doc, error) {
+	seg, err := parseSegment(data)
+	if err != nil {
+		return nil, err
+	}
+	return seg.docs(), nil
+}

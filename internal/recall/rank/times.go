@@ -80,6 +80,12 @@ func (n namedTime) share(millis int64) float64 {
 	return best
 }
 
+// holds reports whether a time lies in a year's stretch, rather than soon after it.
+func (n namedTime) holds(millis int64) bool {
+	share := n.share(millis)
+	return share > 0 && share != shareSoon
+}
+
 func (s stretch) share(millis int64) float64 {
 	switch {
 	case millis < s.from || millis >= s.soon:

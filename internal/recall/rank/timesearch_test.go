@@ -140,19 +140,3 @@ func TestTheWordsOfATimeCountLittle(t *testing.T) {
 		t.Errorf("found %d first, want what has the other word", hits[0].Seq)
 	}
 }
-
-func TestFactsOfATimeAreFound(t *testing.T) {
-	x := NewFactIndex()
-	for id, began := range map[string]string{"moved": "2026-03-08 10:00", "married": "2025-01-01 10:00"} {
-		x.Put(memory.Fact{ID: id, Text: "The user " + id + ".", Significance: 5, ValidFrom: seoul(t, began)})
-	}
-	ask := FactQuery{Terms: text.Terms("what changed last week?"), Formula: FactFormula{Relevance: 1}, AsOf: seoul(t, "2026-03-12 10:00")}
-	if hits := x.Search(ask); len(hits) != 0 {
-		t.Fatalf("the words alone find %v", hits)
-	}
-	ask.Times = when.Find("what changed last week?", ask.AsOf)
-	hits := x.Search(ask)
-	if len(hits) != 1 || hits[0].Fact.ID != "moved" || hits[0].Relevance < .5 || hits[0].Retrievers[0].Name != RetrieverTime {
-		t.Errorf("found %+v, want what began last week", hits)
-	}
-}

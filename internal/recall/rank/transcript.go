@@ -14,6 +14,9 @@ type transcript struct {
 	messages  []message
 }
 
+// none stands for no message, no passage and no row.
+const none = -1
+
 // kindNo is a Kind as an index.
 type kindNo uint8
 
