@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -78,7 +79,7 @@ func (x *segments) read(ctx context.Context, no int64) (ok bool, err error) {
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	if x.places[no], err = rank.SegmentPlaces(found[0].Data); err != nil {
+	if x.places[no], err = segment.Places(found[0].Data); err != nil {
 		return false, fmt.Errorf("read a segment that may hold erased messages: %w", err)
 	}
 	return true, nil
@@ -94,7 +95,7 @@ func (x *segments) rewrite(ctx context.Context, info store.SegmentInfo) (ok bool
 		User: x.user, Scope: x.erasure.Scope, Analyzer: text.AnalyzerID, Replaces: []int64{info.No}, Embedding: info.Embedding,
 		Time: x.now(),
 	}
-	if w.Data, w.Messages, err = rank.WithoutPlaces(found[0].Data, x.erasure.Covers); err != nil {
+	if w.Data, w.Messages, err = segment.WithoutPlaces(found[0].Data, x.erasure.Covers); err != nil {
 		return false, fmt.Errorf("write a segment without erased messages: %w", err)
 	}
 	no, err := x.o.Store.PutSegment(ctx, w)

@@ -19,7 +19,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/recall/viewfeed"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
@@ -158,15 +158,15 @@ func (r *rig) furnish() {
 // analyzer makes documents without vectors.
 type analyzer struct{}
 
-func (analyzer) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+func (analyzer) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error) {
 	for _, m := range messages {
-		docs = append(docs, rank.Analyze(m))
+		docs = append(docs, segment.Analyze(m))
 	}
 	return docs, 0, nil
 }
 
-func (analyzer) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
-	return rank.Vector{}, nil
+func (analyzer) Embed(context.Context, memory.UserRef, memory.Message) (segment.Vector, error) {
+	return segment.Vector{}, nil
 }
 
 func (analyzer) Wake() {}
@@ -238,7 +238,7 @@ func (r *rig) held() (view, index []int64) {
 	for _, info := range state.Segments {
 		found, err := r.store.Segments(r.t.Context(), ada, []int64{info.No})
 		r.ok(err)
-		places, err := rank.SegmentPlaces(found[0].Data)
+		places, err := segment.Places(found[0].Data)
 		r.ok(err)
 		for _, p := range places {
 			index = append(index, p.Seq)

@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/documentquery"
 	"github.com/stratamem/strata/internal/recall/embed"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -51,7 +51,7 @@ func NewDocumentFinder(o DocumentFinderOptions) *DocumentFinder {
 type userDocuments struct {
 	sync.Mutex
 	scope   memory.ScopeKey
-	index   *rank.FactIndex // of the words of documents that a query may find, by PlaceKey
+	index   *factrank.Index // of the words of documents that a query may find, by PlaceKey
 	known   map[string]knownDocument
 	version int // of the vectors in the index; 0 without any
 	bytes   int64
@@ -150,7 +150,7 @@ func (x *userDocuments) changed(heads store.DocumentHeads) (places []memory.Docu
 	x.Lock()
 	defer x.Unlock()
 	if x.scope != heads.Scope {
-		x.scope, x.index, x.known, x.version, x.bytes = heads.Scope, rank.NewFactIndex(), map[string]knownDocument{}, 0, 0
+		x.scope, x.index, x.known, x.version, x.bytes = heads.Scope, factrank.NewIndex(), map[string]knownDocument{}, 0, 0
 	}
 	there := make(map[string]bool, len(heads.Heads))
 	for _, h := range heads.Heads {
@@ -271,8 +271,8 @@ func latest(admitted map[string]store.DocumentHead) []ranked {
 func (x *userDocuments) rank(admitted map[string]store.DocumentHead, p DocumentSearch, vector QueryVector) (out []ranked) {
 	x.Lock()
 	defer x.Unlock()
-	q := rank.FactQuery{
-		Terms: text.Terms(p.Query), MinScore: p.MinScore, Formula: rank.FactFormula{Relevance: 1},
+	q := factrank.Query{
+		Terms: text.Terms(p.Query), MinScore: p.MinScore, Formula: factrank.Formula{Relevance: 1},
 		Admits: func(id string) bool { _, ok := admitted[id]; return ok },
 	}
 	if vector.Version > 0 && vector.Version == x.version {
@@ -283,7 +283,7 @@ func (x *userDocuments) rank(admitted map[string]store.DocumentHead, p DocumentS
 		q.Unrelated, q.Fill = 0, q.Limit
 	}
 	for _, h := range x.index.Search(q) {
-		if h.Use == rank.FactFill {
+		if h.Use == factrank.Fill {
 			h.Score = 0
 		}
 		out = append(out, ranked{admitted[h.Fact.ID].Place, h.Score})

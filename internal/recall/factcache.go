@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/learning/extract"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -34,7 +34,7 @@ type userFacts struct {
 	scope     memory.ScopeKey
 	hashKey   memory.HashKey
 	revision  int64
-	index     *rank.FactIndex
+	index     *factrank.Index
 	facts     *extract.Facts                 // to decide with; nil until somebody does: most users are only asked about
 	forgotten map[memory.KeyedHash]time.Time // shared with those who decide: replaced, never written to
 	// The index holds the vectors of one version that are numbered above vectorsAfter and up to vectorNo: all there are, or
@@ -92,8 +92,8 @@ func (c *FactCache) Related(ctx context.Context, user memory.UserRef, words stri
 	if err != nil {
 		return nil, err
 	}
-	found := at.search(rank.FactQuery{
-		Terms: text.Terms(words), Limit: limit, Fill: limit, Formula: rank.FactFormula{Relevance: 1},
+	found := at.search(factrank.Query{
+		Terms: text.Terms(words), Limit: limit, Fill: limit, Formula: factrank.Formula{Relevance: 1},
 	})
 	facts := make([]memory.Fact, len(found))
 	for i, h := range found {
@@ -118,7 +118,7 @@ func (c *FactCache) once(ctx context.Context, user memory.UserRef) readFacts {
 	return sync.OnceValues(func() (factsAt, error) { return c.read(ctx, user) })
 }
 
-func (at factsAt) search(q rank.FactQuery) []rank.FactHit {
+func (at factsAt) search(q factrank.Query) []factrank.Hit {
 	at.facts.RLock()
 	defer at.facts.RUnlock()
 	return at.facts.index.Search(q)
@@ -213,7 +213,7 @@ func (c *FactCache) addSomeVectors(ctx context.Context, at factsAt, version int,
 }
 
 func newUserFacts() *userFacts {
-	return &userFacts{index: rank.NewFactIndex(), forgotten: map[memory.KeyedHash]time.Time{}}
+	return &userFacts{index: factrank.NewIndex(), forgotten: map[memory.KeyedHash]time.Time{}}
 }
 
 // place is which life of the user the facts are of, and how far.
@@ -238,7 +238,7 @@ func (x *userFacts) reset(scope memory.ScopeKey) {
 	x.Lock()
 	defer x.Unlock()
 	x.scope, x.revision, x.version, x.vectorsAfter, x.vectorNo = scope, 0, 0, 0, 0
-	x.index, x.facts, x.forgotten = rank.NewFactIndex(), &extract.Facts{}, map[memory.KeyedHash]time.Time{}
+	x.index, x.facts, x.forgotten = factrank.NewIndex(), &extract.Facts{}, map[memory.KeyedHash]time.Time{}
 }
 
 // apply takes in what was read when the facts were of the scope. It reports whether they still were.

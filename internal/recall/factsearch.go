@@ -11,6 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -33,7 +34,7 @@ type FactsFound struct {
 }
 
 // FactHit is a fact with what its score is made of.
-type FactHit = rank.FactHit
+type FactHit = factrank.Hit
 
 // SearchFacts finds facts by the ranking of BuildContext with the default profile's formula.
 func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, error) {
@@ -51,7 +52,7 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 	if err != nil {
 		return FactsFound{}, err
 	}
-	found, err := s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector, FactQuery: rank.FactQuery{
+	found, err := s.FindFacts(ctx, in.Facts, FactQuestion{QueryVector: in.Vector, Query: factrank.Query{
 		Terms: text.Terms(p.Query), Categories: p.Categories, MinScore: p.MinScore, Limit: p.Limit,
 		AsOf: p.AsOf, Formula: FormulaOf(resolved.Facts), Times: times,
 	}})
@@ -60,13 +61,13 @@ func (s *Searcher) SearchFacts(ctx context.Context, p FactSearch) (FactsFound, e
 }
 
 // FormulaOf is how a profile weighs facts.
-func FormulaOf(f contextprofile.Facts) rank.FactFormula {
-	return rank.FactFormula{Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife}
+func FormulaOf(f contextprofile.Facts) factrank.Formula {
+	return factrank.Formula{Relevance: f.Relevance, Significance: f.Significance, Recency: f.Recency, HalfLife: f.HalfLife}
 }
 
 // FactQuestion asks which of a user's facts are about something.
 type FactQuestion struct {
-	rank.FactQuery
+	factrank.Query
 	QueryVector func() (QueryVector, []memory.Degradation) // nil to rank by words alone
 	Related     bool                                       // whether facts without the query's words must be nearer to it than unrelated ones
 	WithSources bool                                       // whether the messages from which the nearest facts were learnt are asked for too
@@ -75,7 +76,7 @@ type FactQuestion struct {
 
 // RankedFacts are the facts that a question found, the best first.
 type RankedFacts struct {
-	Hits     []rank.FactHit
+	Hits     []factrank.Hit
 	Sources  []rank.Match  // the messages from which the nearest facts were learnt, where FactQuestion.WithSources is set
 	Session  []memory.Fact // current facts first said in the session, the latest first
 	Scored   int
@@ -95,11 +96,11 @@ func (s *Searcher) FindFacts(ctx context.Context, read readFacts, q FactQuestion
 		return s.rankFacts(ctx, q, near, nil)
 	}
 	var near nearFacts
-	var matches []rank.FactMatch
+	var matches []factrank.Match
 	var late []memory.Degradation
 	both, part := safegroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		matches, late, err = s.matchFacts(part, read, q.FactQuery)
+		matches, late, err = s.matchFacts(part, read, q.Query)
 		return err
 	})
 	err := both.WaitWith(func() (err error) {
@@ -208,7 +209,7 @@ func (s *Searcher) nearer(ctx context.Context, read readFacts, q FactQuestion, n
 	}
 	if asked.floor > 0 {
 		both.Go(func() error {
-			found, late = s.askVectors(part, asked, q.FactQuery)
+			found, late = s.askVectors(part, asked, q.Query)
 			return nil
 		})
 	}
@@ -232,7 +233,7 @@ func (s *Searcher) viewed(at factsAt, version int) int64 {
 
 // askVectors asks the view for the facts nearest to the query. Every filter goes with it, so that it holds before the
 // nearest are chosen.
-func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q rank.FactQuery) (similar, []memory.Degradation) {
+func (s *Searcher) askVectors(ctx context.Context, near nearFacts, q factrank.Query) (similar, []memory.Degradation) {
 	found, late := s.factVectors.similarFacts(ctx, store.VectorSearch{
 		Space: store.VectorSpace{
 			View:      memory.ViewVectors,
@@ -271,9 +272,9 @@ func (n nearFacts) search(q FactQuestion) (RankedFacts, bool) {
 		found.waiting = x.index.WithoutVector()
 	}
 	if q.WithSources {
-		found.Hits, found.Sources = x.index.SearchWithSources(q.FactQuery)
+		found.Hits, found.Sources = x.index.SearchWithSources(q.Query)
 	} else {
-		found.Hits = x.index.Search(q.FactQuery)
+		found.Hits = x.index.Search(q.Query)
 	}
 	if q.Session != "" {
 		found.Session = x.index.LearntIn(q.Session)
@@ -288,7 +289,7 @@ func (n nearFacts) byWords(reason string) nearFacts {
 }
 
 // matchFacts asks the full-text view for facts with the query's words.
-func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQuery) ([]rank.FactMatch, []memory.Degradation, error) {
+func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q factrank.Query) ([]factrank.Match, []memory.Degradation, error) {
 	at, err := read()
 	if err != nil || len(q.Terms) == 0 {
 		return nil, nil, err
@@ -296,12 +297,12 @@ func (s *Searcher) matchFacts(ctx context.Context, read readFacts, q rank.FactQu
 	hits, late := s.factTexts.search(ctx, store.TextSearch{
 		Scope: at.scope, Terms: q.Terms, MinSignificance: q.MinSignificance, Categories: q.Categories, CurrentOnly: true,
 	})
-	var matches []rank.FactMatch
+	var matches []factrank.Match
 	seen := map[string]bool{}
 	for _, h := range hits {
 		if !seen[h.FactID] {
 			seen[h.FactID] = true
-			matches = append(matches, rank.FactMatch{ID: h.FactID, Score: h.Score})
+			matches = append(matches, factrank.Match{ID: h.FactID, Score: h.Score})
 		}
 	}
 	s.factTexts.stale(at.unknown(maps.Keys(seen)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -28,12 +29,12 @@ func newLibrary(users ...string) *library {
 	l := &library{users: map[string][]store.Segment{}, reads: map[string]int{}}
 	for _, u := range users {
 		for s := range 3 {
-			var docs []rank.Doc
+			var docs []segment.Doc
 			for i := range 20 {
 				m := memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(fmt.Sprintf("roses %d %d", s, i))}}
-				docs = append(docs, rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", s)), Seq: int64(i + 1)}, Message: m}))
+				docs = append(docs, segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(fmt.Sprint("s", s)), Seq: int64(i + 1)}, Message: m}))
 			}
-			l.users[u] = append(l.users[u], store.Segment{No: int64(s + 1), Data: rank.EncodeSegment(docs)})
+			l.users[u] = append(l.users[u], store.Segment{No: int64(s + 1), Data: segment.Encode(docs)})
 		}
 	}
 	return l
@@ -63,7 +64,7 @@ func (l *library) Segments(_ context.Context, user memory.UserRef, nos []int64) 
 
 func (l *library) Rebuild(memory.UserRef) {}
 
-func (l *library) Analyze(context.Context, []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (l *library) Analyze(context.Context, []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	return nil, 0, nil
 }
 

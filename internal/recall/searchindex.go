@@ -17,6 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -44,7 +45,7 @@ type SearchIndex struct {
 type Analyzer interface {
 	// Analyze must answer a document for each message, with the version of their vectors; version 0 and none where these
 	// take a call of an endpoint: then messages are found by their words until they are indexed.
-	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
+	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error)
 }
 
 // Rebuilder learns that a user's segments are damaged. It must not block.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -38,29 +39,29 @@ func (r *racing) Segments(_ context.Context, _ memory.UserRef, nos []int64) ([]s
 
 func (r *racing) Rebuild(memory.UserRef) { r.rebuilt++ }
 
-func (r *racing) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+func (r *racing) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error) {
 	for _, m := range messages {
-		d := rank.Analyze(m)
-		d.Vector = rank.NewVector(1, []float32{1, 0})
+		d := segment.Analyze(m)
+		d.Vector = segment.NewVector(1, []float32{1, 0})
 		docs = append(docs, d)
 	}
 	return docs, 1, nil
 }
 
 func roses(seq int64) []byte {
-	return rank.EncodeSegment([]rank.Doc{rank.Analyze(memory.PlacedMessage{
+	return segment.Encode([]segment.Doc{segment.Analyze(memory.PlacedMessage{
 		Place: memory.Place{Session: "s", Seq: seq}, Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart("roses")}},
 	})})
 }
 
 // withVector is a segment of one message with a vector of a version.
 func withVector(seq int64, version int) []byte {
-	docs, err := rank.DecodeSegment(roses(seq))
+	docs, err := segment.Decode(roses(seq))
 	if err != nil {
 		panic(err)
 	}
-	docs[0].Vector = rank.NewVector(version, []float32{1, 0})
-	return rank.EncodeSegment(docs)
+	docs[0].Vector = segment.NewVector(version, []float32{1, 0})
+	return segment.Encode(docs)
 }
 
 func state(nos ...int64) store.SearchIndexState {
@@ -86,7 +87,7 @@ func search(t *testing.T, r *racing) Found {
 
 func TestSearchIndexSearch(t *testing.T) {
 	t.Run("reads the state again when its segments were merged meanwhile", func(t *testing.T) {
-		merged, err := rank.MergeSegments(roses(1), roses(2))
+		merged, err := segment.Merge(roses(1), roses(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestSearchIndexSearch(t *testing.T) {
 		}
 	})
 	t.Run("has no message any more that another process took out of a segment", func(t *testing.T) {
-		both, err := rank.MergeSegments(roses(1), roses(2))
+		both, err := segment.Merge(roses(1), roses(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,12 +167,12 @@ func TestSearchIndexSearch(t *testing.T) {
 		{"analysed again, and merged since", []store.SegmentInfo{{No: 4, Messages: 2, Replaces: []int64{2, 3}}}},
 	} {
 		t.Run("finds a message, which could not be analysed before, that was "+row.name, func(t *testing.T) {
-			without := rank.Doc{Place: memory.Place{Session: "s", Seq: 2}, Role: memory.RoleUser}
-			half, err := rank.MergeSegments(roses(1), rank.EncodeSegment([]rank.Doc{without}))
+			without := segment.Doc{Place: memory.Place{Session: "s", Seq: 2}, Role: memory.RoleUser}
+			half, err := segment.Merge(roses(1), segment.Encode([]segment.Doc{without}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := rank.MergeSegments(roses(1), roses(2))
+			whole, err := segment.Merge(roses(1), roses(2))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -228,7 +228,7 @@ type MessageUpdate struct {
 }
 
 // SearchIndex keeps each user's search index: a view of the transcript inside the primary store, made of immutable segments
-// whose content only package rank understands.
+// whose content only package segment understands.
 type SearchIndex interface {
 	// SearchIndex must return the user's segments, and the recallable messages of turns that are still pending, oldest
 	// first, up to MaxUnindexed of them and stopping before their stored bytes pass MaxBytes. Every recallable message

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/conversations"
@@ -99,15 +99,15 @@ func seedSegment(ctx context.Context, st store.PrimaryStore, user memory.UserRef
 		return fmt.Errorf("read pending turns: %w", err)
 	}
 	w := store.SegmentWrite{User: user, Analyzer: text.AnalyzerID, Time: time.Now().UTC().Truncate(time.Microsecond)}
-	var docs []rank.Doc
+	var docs []segment.Doc
 	for _, t := range turns {
 		w.Scope, w.Turns = t.Scope, append(w.Turns, t.TurnRef)
 		for _, m := range t.Messages {
 			place := memory.Place{Session: t.Session, Seq: m.Seq}
-			docs = append(docs, rank.Analyze(memory.PlacedMessage{Place: place, SessionID: t.SessionID, Message: m}))
+			docs = append(docs, segment.Analyze(memory.PlacedMessage{Place: place, SessionID: t.SessionID, Message: m}))
 		}
 	}
-	w.Messages, w.Data = len(docs), rank.EncodeSegment(docs)
+	w.Messages, w.Data = len(docs), segment.Encode(docs)
 	if _, err := st.PutSegment(ctx, w); err != nil {
 		return fmt.Errorf("put segment: %w", err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/stratamem/strata/internal/learning/work"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
@@ -358,9 +359,9 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 		Notes:        g.notes,
 		Session:      g.session.Key,
 		SessionID:    p.Ref.SessionID,
-		Facts:        factsOf(g.facts.Hits, rank.FactFound),
-		CoreFacts:    factsOf(g.facts.Hits, rank.FactCore),
-		FillFacts:    factsOf(g.facts.Hits, rank.FactFill),
+		Facts:        factsOf(g.facts.Hits, factrank.Found),
+		CoreFacts:    factsOf(g.facts.Hits, factrank.Core),
+		FillFacts:    factsOf(g.facts.Hits, factrank.Fill),
 		SessionFacts: g.facts.Session,
 		Periods:      g.periods,
 		Previous:     g.previous,
@@ -432,7 +433,7 @@ func lastSaid(messages []memory.Message, most int) (words []string) {
 const maxLanguageBytes = 1 << 10
 
 // factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
-func factsOf(hits []recall.FactHit, use rank.FactUse) []memory.Fact {
+func factsOf(hits []recall.FactHit, use factrank.Use) []memory.Fact {
 	facts := make([]memory.Fact, 0, len(hits))
 	for _, h := range hits {
 		if h.Use == use {

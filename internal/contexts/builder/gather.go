@@ -21,6 +21,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -395,7 +396,7 @@ func (s *ContextBuilder) contextFacts(
 		fill = r.Facts.Max
 	}
 	kept := s.profiles.RetentionOf("")
-	ask := recall.FactQuestion{FactQuery: rank.FactQuery{
+	ask := recall.FactQuestion{Query: factrank.Query{
 		Categories: r.Facts.Categories, MinSignificance: r.Facts.MinSignificance,
 		AsOf: p.AsOf, Formula: recall.FormulaOf(r.Facts), MinScore: r.Facts.MinScore, Limit: r.Facts.Max,
 		Core: r.Facts.Core, CoreSignificance: r.Facts.CoreSignificance, Wishes: min(r.Facts.Core, r.Facts.Wishes), Fill: fill,

@@ -14,6 +14,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/storetest/memview"
 )
@@ -25,18 +26,18 @@ func (r *rig) indexes(user memory.UserRef) {
 	turns, err := r.truth.PendingTurns(ctx, store.PendingQuery{User: user, MaxMessages: 1000})
 	r.must(err)
 	w := store.SegmentWrite{User: user, Scope: turns[0].Scope, Analyzer: text.AnalyzerID, Embedding: r.version.Version, Time: r.now}
-	var docs []rank.Doc
+	var docs []segment.Doc
 	for _, turn := range turns {
 		w.Turns = append(w.Turns, turn.TurnRef)
 		for _, m := range turn.Messages {
-			doc := rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: turn.Session, Seq: m.Seq}, Message: m})
+			doc := segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: turn.Session, Seq: m.Seq}, Message: m})
 			v, err := topics{}.Embed(ctx, []string{m.PlainText()})
 			r.must(err)
-			doc.Vector = rank.NewVector(r.version.Version, v[0])
+			doc.Vector = segment.NewVector(r.version.Version, v[0])
 			docs = append(docs, doc)
 		}
 	}
-	w.Messages, w.Data = len(docs), rank.EncodeSegment(docs)
+	w.Messages, w.Data = len(docs), segment.Encode(docs)
 	_, err = r.truth.PutSegment(ctx, w)
 	r.must(err)
 }
@@ -47,11 +48,11 @@ func (r *rig) feedTurns(user memory.UserRef) {
 	ctx, feed, build := r.feed(memory.ViewMessageVectors, user.Session(""))
 	state, err := r.truth.SearchIndex(ctx, store.SearchIndexQuery{User: user})
 	r.must(err)
-	var docs []rank.Doc
+	var docs []segment.Doc
 	for _, info := range state.Segments {
 		segments, err := r.truth.Segments(ctx, user, []int64{info.No})
 		r.must(err)
-		some, err := rank.DecodeVectors(segments[0].Data)
+		some, err := segment.DecodeVectors(segments[0].Data)
 		r.must(err)
 		docs = append(docs, some...)
 	}

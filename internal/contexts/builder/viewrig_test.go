@@ -26,7 +26,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall"
 	"github.com/stratamem/strata/internal/recall/embed"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/sessions"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/messagereader"
@@ -109,9 +109,9 @@ func (idle) LookAgain(memory.UserRef, string)           {}
 func (idle) Changed(memory.SessionRef) <-chan struct{}  { return nil }
 func (idle) Rebuild(memory.UserRef)                     {}
 func (idle) Wake()                                      {}
-func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+func (idle) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error) {
 	for _, m := range messages {
-		docs = append(docs, rank.Analyze(m))
+		docs = append(docs, segment.Analyze(m))
 	}
 	return docs, 0, nil
 }

@@ -1,5 +1,6 @@
 // Package dot computes inner products of vectors of whole numbers, by the vector instructions of the processor where it has some that
-// are known here. Every way gives the same number, so that a ranking is the same on every machine.
+// are known here. Every way gives the same number, so that a ranking is the same on every machine. It also rounds queries to whole
+// numbers, and compares the rows of a large matrix on several processors.
 package dot
 
 //go:generate go run -C ../../../tools/simd . -out ../../internal/recall/dot/dot_amd64.s -pkg dot

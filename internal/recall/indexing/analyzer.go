@@ -7,7 +7,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // Contained is an Analyzer for which no message makes the analysis of the others panic. A message whose analysis panics gets
@@ -20,7 +20,7 @@ type Contained struct {
 }
 
 // Analyze implements Analyzer.
-func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (a Contained) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	all, err := a.documents(ctx, messages)
 	if err != nil {
 		return nil, 0, err
@@ -59,7 +59,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 		lost := "meaning"
 		if len(one.docs) == 0 {
 			lost = "words"
-			one.docs = []rank.Doc{{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}}
+			one.docs = []segment.Doc{{Place: m.Place, Role: m.Message.Role, CreateMillis: m.Message.CreateTime.UnixMilli()}}
 		}
 		switch {
 		case err == nil:
@@ -78,7 +78,7 @@ func (a Contained) alone(ctx context.Context, messages []memory.PlacedMessage) (
 
 // documents are those of several calls of Analyze, each with a version of its vectors.
 type documents struct {
-	docs     []rank.Doc
+	docs     []segment.Doc
 	versions []int          // those that differ
 	without  []memory.Place // of messages whose analysis panicked: their documents are without words, or without a vector
 }
@@ -95,7 +95,7 @@ func (d *documents) add(more documents) {
 
 // together returns the documents and the version of all their vectors. Where another version became active meanwhile, none has a
 // vector: they are given them later.
-func (d *documents) together() (docs []rank.Doc, version int) {
+func (d *documents) together() (docs []segment.Doc, version int) {
 	switch len(d.versions) {
 	case 0:
 		return d.docs, 0
@@ -103,7 +103,7 @@ func (d *documents) together() (docs []rank.Doc, version int) {
 		return d.docs, d.versions[0]
 	}
 	for i := range d.docs {
-		d.docs[i].Vector = rank.Vector{}
+		d.docs[i].Vector = segment.Vector{}
 	}
 	return d.docs, 0
 }

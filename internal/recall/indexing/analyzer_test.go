@@ -11,7 +11,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -21,7 +21,7 @@ type panicky struct {
 	word string
 }
 
-func (p panicky) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (p panicky) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	for _, m := range messages {
 		if strings.Contains(m.Message.PlainText(), p.word) {
 			panic(m.Message.PlainText())

@@ -17,7 +17,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/workloop"
 )
@@ -45,10 +45,10 @@ type Analyzer interface {
 	// Analyze must return a document for each message, with the version of their vectors; version 0 and none where these
 	// take a call of an endpoint: then Wake has them made later. With a panic of a model as its error it may return documents that
 	// lack vectors.
-	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error)
+	Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error)
 	// Embed must return the vector of a message of which Analyze returned none, with a call of the endpoint; the zero vector where it
 	// has none, as of a model that does not know its words.
-	Embed(ctx context.Context, user memory.UserRef, m memory.Message) (rank.Vector, error)
+	Embed(ctx context.Context, user memory.UserRef, m memory.Message) (segment.Vector, error)
 	// Wake says that messages were indexed. It must not block.
 	Wake()
 }
@@ -314,7 +314,7 @@ type givenVectors struct {
 }
 
 // give gives the documents their vectors, and returns the version that all of them have; 0 where some lack theirs.
-func (g *givenVectors) give(ctx context.Context, docs []rank.Doc) (version int, err error) {
+func (g *givenVectors) give(ctx context.Context, docs []segment.Doc) (version int, err error) {
 	version = g.version
 	for i := range docs {
 		d := &docs[i]
@@ -323,10 +323,10 @@ func (g *givenVectors) give(ctx context.Context, docs []rank.Doc) (version int, 
 		case err != nil:
 			return 0, err
 		case values != nil:
-			d.Vector = rank.Vector{Version: g.version, Values: slices.Clone(values)}
+			d.Vector = segment.Vector{Version: g.version, Values: slices.Clone(values)}
 			g.taken++
 		case d.Vector.Version != g.version:
-			d.Vector = rank.Vector{}
+			d.Vector = segment.Vector{}
 			if len(d.Passages) > 0 {
 				version = 0
 			}
@@ -366,7 +366,7 @@ func (x *Indexer) retire(ctx context.Context, user memory.UserRef) error {
 // Retry analyses a message that could not be analysed when it was indexed, and puts what that makes of it into its segment; no other
 // message is analysed or embedded for it. A panic is an error of package safegroup.
 func (x *Indexer) Retry(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) error {
-	var doc rank.Doc
+	var doc segment.Doc
 	err := safegroup.Contain(func() (err error) {
 		doc, err = x.whole(ctx, user, m)
 		return err
@@ -391,10 +391,10 @@ func (x *Indexer) Retry(ctx context.Context, user memory.UserRef, m memory.Place
 const maxReplaces = 5
 
 // whole returns the document of a message with its vector, though that may take a call of an endpoint.
-func (x *Indexer) whole(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) (rank.Doc, error) {
+func (x *Indexer) whole(ctx context.Context, user memory.UserRef, m memory.PlacedMessage) (segment.Doc, error) {
 	docs, version, err := x.turns.Analyzer.Analyze(ctx, []memory.PlacedMessage{m})
 	if err != nil {
-		return rank.Doc{}, err
+		return segment.Doc{}, err
 	}
 	if version == 0 {
 		docs[0].Vector, err = x.turns.Analyzer.Embed(ctx, user, m.Message)
@@ -404,7 +404,7 @@ func (x *Indexer) whole(ctx context.Context, user memory.UserRef, m memory.Place
 
 // replace puts a document in the place of the one of the same message. Where no segment holds that, the message waits to be indexed
 // anyway. It reports whether it has to be done again, because segments changed meanwhile.
-func (x *Indexer) replace(ctx context.Context, user memory.UserRef, doc rank.Doc) (changed bool, err error) {
+func (x *Indexer) replace(ctx context.Context, user memory.UserRef, doc segment.Doc) (changed bool, err error) {
 	state, err := x.store.SearchIndex(ctx, store.SearchIndexQuery{User: user})
 	if err != nil {
 		return false, fmt.Errorf("read the segments of a message: %w", err)
@@ -417,19 +417,19 @@ func (x *Indexer) replace(ctx context.Context, user memory.UserRef, doc rank.Doc
 		if len(found) == 0 {
 			return true, nil
 		}
-		docs, err := rank.DecodeSegment(found[0].Data)
+		docs, err := segment.Decode(found[0].Data)
 		if err != nil {
 			x.log.ErrorContext(ctx, "a segment cannot be read: all of its user's are made again", "segment", info.No, "error", err)
 			x.Rebuild(user)
 			return false, nil
 		}
-		at := slices.IndexFunc(docs, func(d rank.Doc) bool { return d.Place == doc.Place })
+		at := slices.IndexFunc(docs, func(d segment.Doc) bool { return d.Place == doc.Place })
 		if at < 0 {
 			continue
 		}
 		docs[at] = doc
 		err = x.put(ctx, store.SegmentWrite{
-			User: user, Scope: state.Scope, Analyzer: text.AnalyzerID, Messages: info.Messages, Data: rank.EncodeSegment(docs),
+			User: user, Scope: state.Scope, Analyzer: text.AnalyzerID, Messages: info.Messages, Data: segment.Encode(docs),
 			Replaces: []int64{info.No}, Embedding: info.Embedding,
 		})
 		if memory.ReasonOf(err) == memory.ReasonContention {
@@ -477,12 +477,12 @@ func (x *Indexer) documents(ctx context.Context, turns []store.Turn, rests *work
 }
 
 // fill gives a segment its turns and their documents, of which there may be none.
-func fill(w *store.SegmentWrite, turns []store.Turn, docs []rank.Doc) {
+func fill(w *store.SegmentWrite, turns []store.Turn, docs []segment.Doc) {
 	for _, t := range turns {
 		w.Turns = append(w.Turns, t.TurnRef)
 	}
 	if w.Messages = len(docs); w.Messages > 0 {
-		w.Data = rank.EncodeSegment(docs)
+		w.Data = segment.Encode(docs)
 	}
 }
 
@@ -550,7 +550,7 @@ func (x *Indexer) mergeSegments(ctx context.Context, user memory.UserRef, scope 
 	for i, s := range segments {
 		data[i] = s.Data
 	}
-	if w.Data, err = rank.MergeSegments(data...); err != nil {
+	if w.Data, err = segment.Merge(data...); err != nil {
 		x.Rebuild(user)
 		return fmt.Errorf("merge segments: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/sqlitestore"
 	"github.com/stratamem/strata/internal/testing/storetest/datafile"
@@ -67,13 +68,13 @@ func searchIndex(t *testing.T, s store.SearchIndex) store.SearchIndexState {
 // wordsOnly makes no vectors.
 type wordsOnly struct{}
 
-func (wordsOnly) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
-	return rank.Vector{}, nil
+func (wordsOnly) Embed(context.Context, memory.UserRef, memory.Message) (segment.Vector, error) {
+	return segment.Vector{}, nil
 }
 
-func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
+func (wordsOnly) Analyze(_ context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error) {
 	for _, m := range messages {
-		docs = append(docs, rank.Analyze(m))
+		docs = append(docs, segment.Analyze(m))
 	}
 	return docs, 0, nil
 }
@@ -120,13 +121,13 @@ func TestIndexerOfErasedUsers(t *testing.T) {
 // meanwhile makes no vectors, while something else happens.
 type meanwhile struct{ happens func() }
 
-func (m meanwhile) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (m meanwhile) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	m.happens()
 	return wordsOnly{}.Analyze(ctx, messages)
 }
 
-func (meanwhile) Embed(context.Context, memory.UserRef, memory.Message) (rank.Vector, error) {
-	return rank.Vector{}, nil
+func (meanwhile) Embed(context.Context, memory.UserRef, memory.Message) (segment.Vector, error) {
+	return segment.Vector{}, nil
 }
 
 func (meanwhile) Wake() {}

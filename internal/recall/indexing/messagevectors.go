@@ -12,7 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
 	"github.com/stratamem/strata/internal/recall/embed"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/store/workloop"
 )
@@ -33,10 +33,10 @@ type EmbeddingStore interface {
 // Analyze makes the documents of messages, with vectors of the version that it returns where that takes no call of an
 // endpoint; version 0 where it would. One that the model does not know has no vector. Where the model panics, the documents are
 // returned too, without vectors.
-func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []rank.Doc, version int, err error) {
-	docs = make([]rank.Doc, len(messages))
+func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessage) (docs []segment.Doc, version int, err error) {
+	docs = make([]segment.Doc, len(messages))
 	for i, m := range messages {
-		docs[i] = rank.Analyze(m)
+		docs[i] = segment.Analyze(m)
 	}
 	v := e.serving()
 	if v.embedder == nil || !v.embedder.Info().Semantic || !e.builtin(v.Model) {
@@ -44,7 +44,7 @@ func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessag
 	}
 	words := make([]string, len(messages))
 	for i, m := range messages {
-		words[i] = rank.EmbeddedWords(m.Message)
+		words[i] = segment.EmbeddedWords(m.Message)
 	}
 	made, err := embedMessages(ctx, v, words, embedUnlessPanics)
 	if err != nil {
@@ -57,14 +57,14 @@ func (e *Embeddings) Analyze(ctx context.Context, messages []memory.PlacedMessag
 }
 
 // Embed implements Analyzer: the vector of a message by a model that takes a call of an endpoint, of the version in use.
-func (e *Embeddings) Embed(ctx context.Context, user memory.UserRef, m memory.Message) (rank.Vector, error) {
-	v, words := e.serving(), rank.EmbeddedWords(m)
+func (e *Embeddings) Embed(ctx context.Context, user memory.UserRef, m memory.Message) (segment.Vector, error) {
+	v, words := e.serving(), segment.EmbeddedWords(m)
 	if v.embedder == nil || !v.embedder.Info().Semantic || e.builtin(v.Model) || words == "" {
-		return rank.Vector{}, nil
+		return segment.Vector{}, nil
 	}
 	made, err := embedMessages(llm.ChargedTo(ctx, user.Tenant), v, []string{words}, embedWhole)
 	if err != nil {
-		return rank.Vector{}, fmt.Errorf("embed a message with %s: %w", v.Model, err)
+		return segment.Vector{}, fmt.Errorf("embed a message with %s: %w", v.Model, err)
 	}
 	return made.vectors[0], nil
 }
@@ -128,7 +128,7 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 	if len(found) == 0 || err != nil {
 		return ignoreGone(err, "read a segment to embed")
 	}
-	docs, err := rank.DecodeSegment(found[0].Data)
+	docs, err := segment.Decode(found[0].Data)
 	if err != nil { // a search that needs it has it made again
 		e.log.ErrorContext(ctx, "a segment to embed cannot be read", "segment", ref.No, "error", err)
 		e.skippedSegments[ref.No] = true
@@ -151,7 +151,7 @@ func (e *Embeddings) embedSegment(ctx context.Context, v version, ref store.Segm
 // segmentToEmbed is a segment whose messages get vectors.
 type segmentToEmbed struct {
 	store.SegmentRef
-	docs     []rank.Doc
+	docs     []segment.Doc
 	stored   time.Time // when it was last stored
 	unstored int       // how many vectors were made since
 }
@@ -172,7 +172,7 @@ func (e *Embeddings) storePart(ctx context.Context, s *segmentToEmbed) error {
 // putSegment stores the segment in its place, as one whose messages have vectors of the version; 0 where some lack theirs.
 func (e *Embeddings) putSegment(ctx context.Context, s *segmentToEmbed, version int) (no int64, err error) {
 	return e.store.PutSegment(ctx, store.SegmentWrite{
-		User: s.User, Scope: s.Scope, Analyzer: text.AnalyzerID, Messages: len(s.docs), Data: rank.EncodeSegment(s.docs),
+		User: s.User, Scope: s.Scope, Analyzer: text.AnalyzerID, Messages: len(s.docs), Data: segment.Encode(s.docs),
 		Replaces: []int64{s.No}, Embedding: version, Time: e.now().UTC().Truncate(time.Microsecond),
 	})
 }
@@ -255,7 +255,7 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, s *segmentToEmbe
 		return err
 	}
 	for _, i := range at {
-		docs[i].Vector = rank.Vector{}
+		docs[i].Vector = segment.Vector{}
 	}
 	for n, i := range of {
 		docs[i].Vector = made.vectors[n]
@@ -267,7 +267,7 @@ func (e *Embeddings) embedBatch(ctx context.Context, v version, s *segmentToEmbe
 const messagesAtOnce = 16
 
 // wordsOf returns what is embedded of messages.
-func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []rank.Doc, at []int) (map[memory.Place]string, error) {
+func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []segment.Doc, at []int) (map[memory.Place]string, error) {
 	words := make(map[memory.Place]string, len(at))
 	for some := range slices.Chunk(at, messagesAtOnce) {
 		places := make([]memory.Place, len(some))
@@ -279,7 +279,7 @@ func (e *Embeddings) wordsOf(ctx context.Context, user memory.UserRef, docs []ra
 			return nil, fmt.Errorf("read messages to embed: %w", err)
 		}
 		for _, m := range messages {
-			words[m.Place] = rank.EmbeddedWords(m.Message)
+			words[m.Place] = segment.EmbeddedWords(m.Message)
 		}
 	}
 	return words, nil
@@ -308,13 +308,13 @@ func embedWhole(ctx context.Context, by embed.Embedder, texts []string) (embedde
 
 // messageVectors are vectors of messages.
 type messageVectors struct {
-	vectors  []rank.Vector // zero for a text that the model does not know or that cannot be embedded
-	panicked map[int]error // by the message's position
+	vectors  []segment.Vector // zero for a text that the model does not know or that cannot be embedded
+	panicked map[int]error    // by the message's position
 }
 
 // embedMessages embeds texts of messages; those that the model does not know, or that embedAll leaves out, have the zero vector.
 func embedMessages(ctx context.Context, v version, texts []string, embedAll embedTexts) (messageVectors, error) {
-	out := messageVectors{vectors: make([]rank.Vector, len(texts)), panicked: map[int]error{}}
+	out := messageVectors{vectors: make([]segment.Vector, len(texts)), panicked: map[int]error{}}
 	selective, _ := v.embedder.(embed.Selective)
 	var known []string
 	var of []int
@@ -329,7 +329,7 @@ func embedMessages(ctx context.Context, v version, texts []string, embedAll embe
 	}
 	for n, i := range of {
 		if made.vectors[n] != nil {
-			out.vectors[i] = rank.NewVector(v.Version, made.vectors[n])
+			out.vectors[i] = segment.NewVector(v.Version, made.vectors[n])
 		}
 		if p, ok := made.panicked[n]; ok {
 			out.panicked[i] = p

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // slowly takes a second for each call, and notes when it began and how many messages it was given.
@@ -22,7 +22,7 @@ type slowly struct {
 	pieces *[]int
 }
 
-func (s slowly) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (s slowly) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	*s.begun, *s.pieces = append(*s.begun, time.Now()), append(*s.pieces, len(messages))
 	time.Sleep(time.Second)
 	return s.wordsOnly.Analyze(ctx, messages)

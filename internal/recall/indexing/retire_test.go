@@ -5,7 +5,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -17,10 +17,10 @@ func TestSegmentsOfAnotherAnalyzer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc := rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: turns[0].Session, Seq: turns[0].Messages[0].Seq}, Message: turns[0].Messages[0]})
-		doc.Passages[0].Terms = []rank.TermCount{{Term: "이를", Count: 1}}
+		doc := segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: turns[0].Session, Seq: turns[0].Messages[0].Seq}, Message: turns[0].Messages[0]})
+		doc.Passages[0].Terms = []segment.TermCount{{Term: "이를", Count: 1}}
 		_, err = s.PutSegment(t.Context(), store.SegmentWrite{
-			User: ada, Scope: turns[0].Scope, Analyzer: "strata-1", Messages: 1, Data: rank.EncodeSegment([]rank.Doc{doc}), Turns: []store.TurnRef{turns[0].TurnRef},
+			User: ada, Scope: turns[0].Scope, Analyzer: "strata-1", Messages: 1, Data: segment.Encode([]segment.Doc{doc}), Turns: []store.TurnRef{turns[0].TurnRef},
 		})
 		if err != nil {
 			t.Fatal(err)

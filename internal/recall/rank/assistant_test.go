@@ -18,12 +18,13 @@ import (
 	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // chat is one of testdata/assistant as a user's index: three chats with an assistant whose replies are long, and one
 // between people. All were written for this test.
 type chat struct {
-	docs      []Doc
+	docs      []segment.Doc
 	lines     map[memory.Place]chatLine
 	questions []chatQuestion
 }
@@ -102,7 +103,7 @@ func (c *chat) addMessage(place memory.Place, at time.Time, m chatMessage) {
 		role = memory.RoleAssistant
 	}
 	c.lines[place] = chatLine{role: role, head: fmt.Sprintf("[%s] %s: ", at.Format(time.DateOnly), m.Role), words: m.Text}
-	c.docs = append(c.docs, Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
+	c.docs = append(c.docs, segment.Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 		Role: role, Name: m.Name, CreateTime: at, Parts: []memory.Part{memory.TextPart(m.Text)},
 	}}))
 }

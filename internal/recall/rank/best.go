@@ -75,7 +75,7 @@ func paysBest(words *dictionary, passages int, terms []queryTerm) bool {
 		if list == nil {
 			return 0
 		}
-		return each * min(int64(list.n)*sparsePage, int64(passages))
+		return each * min(int64(list.N)*sparsePage, int64(passages))
 	}
 	sum := int64(0)
 	for i := range terms {
@@ -150,7 +150,7 @@ func (b *best) findField(t *fieldTerm) (fields int) {
 	t.own.reset(len(x.passages.message))
 	t.days, t.names, t.facts = nil, nil, nil
 	if list := x.words.find(t.term); list != nil {
-		addPostings(&t.own, t.said, list.data, 1, x.passages.message)
+		addPostings(&t.own, t.said, list.Data, 1, x.passages.message)
 	}
 	x.neighbours.addReached(t.fields, t.said, x.passages.message)
 	b.findBeside(t, t.term, scale{1, 1}, q.Attached[t.term])
@@ -192,7 +192,7 @@ func (b *best) findNear(t *fieldTerm) {
 		}
 		for k := range t.nearCounts {
 			if w.by[k] > 0 {
-				addPostings(&t.nearCounts[k], t.said, list.data, uint32(w.by[k]*nearSteps), x.passages.message)
+				addPostings(&t.nearCounts[k], t.said, list.Data, uint32(w.by[k]*nearSteps), x.passages.message)
 			}
 		}
 	}

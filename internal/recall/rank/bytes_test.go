@@ -6,6 +6,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/testing/heaptest"
 )
@@ -31,17 +32,17 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 
 // segmentOf packs the messages with a vector each.
 func segmentOf(shape conversations.Shape) []byte {
-	var docs []rank.Doc
+	var docs []segment.Doc
 	for _, s := range shape.Conversations() {
 		for i, m := range s.Messages {
-			d := rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: "s", Seq: int64(i + 1)}, Message: m})
+			d := segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: "s", Seq: int64(i + 1)}, Message: m})
 			values := make([]int8, 256)
 			for k := range values {
 				values[k] = int8(i + k)
 			}
-			d.Vector = rank.Vector{Version: 1, Values: values}
+			d.Vector = segment.Vector{Version: 1, Values: values}
 			docs = append(docs, d)
 		}
 	}
-	return rank.EncodeSegment(docs)
+	return segment.Encode(docs)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // CountQuery asks for the messages that have most of some terms, without weights and without what stands around them.
@@ -99,8 +100,8 @@ func (c *counting) each(term string, yield func(message int32)) {
 		return
 	}
 	before := int32(none)
-	for p := (cursor{data: list.data}); p.next(); {
-		if no := c.x.passages.message[p.pass]; no != before {
+	for p := (segment.Cursor{Data: list.Data}); p.Next(); {
+		if no := c.x.passages.message[p.Pass]; no != before {
 			before = no
 			yield(no)
 		}

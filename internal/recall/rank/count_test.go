@@ -12,6 +12,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/storetest"
 )
@@ -28,12 +29,12 @@ func (b byScope) Put(_ context.Context, _ store.TextSpace, rows []store.TextRow)
 		for _, t := range r.Terms {
 			counts[t]++
 		}
-		var passage rank.Passage
+		var passage segment.Passage
 		for term, n := range counts {
-			passage.Terms = append(passage.Terms, rank.TermCount{Term: term, Count: n})
+			passage.Terms = append(passage.Terms, segment.TermCount{Term: term, Count: n})
 		}
-		slices.SortFunc(passage.Terms, func(a, b rank.TermCount) int { return cmp.Compare(a.Term, b.Term) })
-		b[r.Scope].Add(rank.Doc{Place: r.Place, Role: r.Role, CreateMillis: r.Time.UnixMilli(), Passages: []rank.Passage{passage}})
+		slices.SortFunc(passage.Terms, func(a, b segment.TermCount) int { return cmp.Compare(a.Term, b.Term) })
+		b[r.Scope].Add(segment.Doc{Place: r.Place, Role: r.Role, CreateMillis: r.Time.UnixMilli(), Passages: []segment.Passage{passage}})
 	}
 	return nil
 }

@@ -162,6 +162,6 @@ func (x *Index) hitOf(no int32) Hit {
 	return Hit{
 		Place: memory.Place{Session: x.bySession[m.session].key, Seq: m.seq}, Role: memory.Role(m.role),
 		CreateTime: time.UnixMilli(m.create).UTC(), Kind: m.kind.kind(),
-		Passage: text.Span{Start: int(span.start), End: int(span.end)}, Whole: m.last-m.first == 1,
+		Passage: text.Span{Start: int(span.Start), End: int(span.End)}, Whole: m.last-m.first == 1,
 	}
 }

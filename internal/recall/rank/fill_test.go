@@ -13,18 +13,19 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // line is what a user or, where it begins with a >, an assistant said, a minute after the line before.
-func lines(session string, day int, said ...string) []rank.Doc {
-	var out []rank.Doc
+func lines(session string, day int, said ...string) []segment.Doc {
+	var out []segment.Doc
 	for i, words := range said {
 		m := memory.Message{Role: memory.RoleUser, CreateTime: time.Date(2026, 5, day, 12, i, 0, 0, time.UTC)}
 		if strings.HasPrefix(words, ">") {
 			m.Role = memory.RoleAssistant
 		}
 		m.Parts = []memory.Part{memory.TextPart(strings.TrimPrefix(words, ">"))}
-		out = append(out, rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(i + 1)}, Message: m}))
+		out = append(out, segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(i + 1)}, Message: m}))
 	}
 	return out
 }
@@ -80,7 +81,7 @@ func TestFill(t *testing.T) {
 			mixed := rapid.Permutation(docs).Draw(t, "order")
 			cut := rapid.IntRange(0, len(docs)).Draw(t, "cut")
 			y.Add(mixed[:cut]...)
-			if err := y.AddSegment(rank.EncodeSegment(mixed[cut:])); err != nil {
+			if err := y.AddSegment(segment.Encode(mixed[cut:])); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(fillOf(x, "ticket", 99), fillOf(y, "ticket", 99)); diff != "" {

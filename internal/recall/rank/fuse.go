@@ -54,7 +54,7 @@ func DenseRetriever(found []Match) RetrieverHits {
 	return RetrieverHits{RetrieverDense, RetrieverWeights{.4, .8}, found}
 }
 
-// DenseFactsRetriever is what FactIndex.SearchWithSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
+// DenseFactsRetriever is what factrank.Index.SearchWithSources found, as Index.Weigh put it. Source of the weight: measured with MiniLM
 // and LoCoMo's observations.
 func DenseFactsRetriever(found []Match) RetrieverHits {
 	return RetrieverHits{RetrieverDenseFacts, RetrieverWeights{.2, .2}, found}

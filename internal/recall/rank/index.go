@@ -1,3 +1,6 @@
+// Package rank finds old messages by their words, their vectors and the times that they mention. It holds one user's search index in
+// memory, and fuses what several retrievers found. It is pure: equal documents and queries give equal results, in whatever order the
+// documents came.
 package rank
 
 import (
@@ -8,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // Index is one user's search index. Calls of Search may run at the same time as each other, never at the same time as
@@ -78,7 +82,7 @@ func (x *Index) Bytes() int64 {
 		perMentions = 32 + 16 // its header, and some bytes
 	)
 	perMessage := int64(unsafe.Sizeof(message{})) + int64(unsafe.Sizeof([maxEdges]edge{})) + 1 + 1 + perLabels // one for the sets' bits
-	perPassage := int64(4 + unsafe.Sizeof(span32{}) + 4 + 8 + 1)
+	perPassage := int64(4 + unsafe.Sizeof(segment.Span32{}) + 4 + 8 + 1)
 	return int64(unsafe.Sizeof(*x)) + perIndex + int64(cap(x.messages))*perMessage + int64(cap(x.passages.message))*perPassage +
 		int64(len(x.sessions))*perSession +
 		int64(len(x.words.postings))*perTerm + int64(cap(x.mentions))*perMentions + 4*int64(cap(x.standing)) +
@@ -100,18 +104,18 @@ func (x *Index) Has(p memory.Place) bool {
 }
 
 // Add takes documents in any order. Of one whose place is present already only the vector is taken, as by addVector.
-func (x *Index) Add(docs ...Doc) {
+func (x *Index) Add(docs ...segment.Doc) {
 	touched := map[*session]struct{}{}
-	for _, d := range distinct(docs) {
+	for _, d := range segment.Distinct(docs) {
 		m, ok := x.insert(d, touched)
 		if !ok {
 			continue
 		}
 		for _, p := range d.Passages {
-			pass := x.passages.add(m, &x.messages[m], span32{int32(p.Start), int32(p.End)})
+			pass := x.passages.add(m, &x.messages[m], segment.Span32{Start: int32(p.Start), End: int32(p.End)})
 			for _, t := range p.Terms {
 				x.countWords(pass, int32(t.Count))
-				x.words.add(x.words.number(t.Term), posting{pass, int32(t.Count)})
+				x.words.add(x.words.number(t.Term), segment.Posting{Pass: pass, Count: int32(t.Count)})
 			}
 		}
 	}
@@ -130,7 +134,7 @@ var ErrLacksWords = errors.New("the index has a message without its words")
 
 // AddSegment takes the documents of a segment as Add does. Damaged data is refused, and the index stays as it was.
 func (x *Index) AddSegment(data []byte) error {
-	seg, err := parseSegment(data)
+	seg, err := segment.Parse(data)
 	if err != nil {
 		return err
 	}
@@ -150,40 +154,40 @@ func (x *Index) AddSegment(data []byte) error {
 }
 
 // addLists takes the lists of a segment as they are, whose passages all went into the index in a row.
-func (x *Index) addLists(seg *segment, first int32) {
-	for pass, n := range seg.words {
+func (x *Index) addLists(seg *segment.Segment, first int32) {
+	for pass, n := range seg.Words {
 		x.countWords(first+int32(pass), n)
 	}
-	for i, term := range seg.terms {
-		x.words.join(x.words.number(term), &seg.lists[i], first)
+	for i, term := range seg.Terms {
+		x.words.join(x.words.number(term), &seg.Lists[i], first)
 	}
 }
 
 // addPostings takes those of a segment whose passages were not all taken. They keep their order in the index.
-func (x *Index) addPostings(seg *segment, pass []int32) {
-	for i, term := range seg.terms {
+func (x *Index) addPostings(seg *segment.Segment, pass []int32) {
+	for i, term := range seg.Terms {
 		no := int32(none)
-		for p := (cursor{data: seg.lists[i].data}); p.next(); {
-			to := pass[p.pass]
+		for p := (segment.Cursor{Data: seg.Lists[i].Data}); p.Next(); {
+			to := pass[p.Pass]
 			if to == skipped {
 				continue
 			}
 			if no == none {
 				no = x.words.number(term)
 			}
-			x.countWords(to, p.count)
-			x.words.add(no, posting{to, p.count})
+			x.countWords(to, p.Count)
+			x.words.add(no, segment.Posting{Pass: to, Count: p.Count})
 		}
 	}
 }
 
 // addVectors takes those of a segment.
-func (x *Index) addVectors(seg *segment, touched map[*session]struct{}) {
+func (x *Index) addVectors(seg *segment.Segment, touched map[*session]struct{}) {
 	var room []int8
-	for i := range seg.messages {
-		if m := &seg.messages[i]; m.vectorData != nil {
-			room = appendSigned(room[:0], m.vectorData)
-			x.addVector(m.Place, Vector{seg.version, room}, touched)
+	for i := range seg.Messages {
+		if m := &seg.Messages[i]; m.VectorData != nil {
+			room = segment.AppendSigned(room[:0], m.VectorData)
+			x.addVector(m.Place, segment.Vector{Version: seg.Version, Values: room}, touched)
 		}
 	}
 }
@@ -193,16 +197,16 @@ const skipped = -1
 
 // insertSegment returns where each passage of the segment went; those that are not skipped are in a row. It reports whether the index
 // has a message without the passages that the segment has of it.
-func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) (pass []int32, lacks bool) {
-	pass = make([]int32, 0, len(seg.spans))
-	x.messages = slices.Grow(x.messages, len(seg.messages))
-	for _, sm := range seg.messages {
+func (x *Index) insertSegment(seg *segment.Segment, touched map[*session]struct{}) (pass []int32, lacks bool) {
+	pass = make([]int32, 0, len(seg.Spans))
+	x.messages = slices.Grow(x.messages, len(seg.Messages))
+	for _, sm := range seg.Messages {
 		m, ok := x.insert(sm.Doc, touched)
-		lacks = lacks || !ok && sm.passageCount > 0 && x.messages[m].first == x.messages[m].last
-		for range sm.passageCount {
+		lacks = lacks || !ok && sm.PassageCount > 0 && x.messages[m].first == x.messages[m].last
+		for range sm.PassageCount {
 			to := int32(skipped)
 			if ok {
-				to = x.passages.add(m, &x.messages[m], seg.spans[len(pass)])
+				to = x.passages.add(m, &x.messages[m], seg.Spans[len(pass)])
 			}
 			pass = append(pass, to)
 		}
@@ -213,7 +217,7 @@ func (x *Index) insertSegment(seg *segment, touched map[*session]struct{}) (pass
 
 // insert adds a message without its passages, and returns its number; false where the index has it already. Those of a session must
 // come by seq, and merge must be called after the last.
-func (x *Index) insert(d Doc, touched map[*session]struct{}) (m int32, ok bool) {
+func (x *Index) insert(d segment.Doc, touched map[*session]struct{}) (m int32, ok bool) {
 	s := x.session(d.Session)
 	if at, present := x.position(s, d.Seq); present {
 		return s.messages[at], false

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stratamem/strata/internal/language/text"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // labels file messages under something whose words count in their fields: the speaker's name, the day.
@@ -35,7 +36,7 @@ func (l *labels[K]) add(key K, m int32, terms func() []string) int32 {
 		no = int32(len(l.all))
 		l.no[key] = no
 		l.all = append(l.all, label{})
-		for _, t := range count(terms()) {
+		for _, t := range segment.CountTerms(terms()) {
 			l.all[no].words += int32(t.Count)
 			l.byTerm[t.Term] = append(l.byTerm[t.Term], labelTerm{no, int32(t.Count)})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
 )
 
@@ -17,15 +18,15 @@ func largeIndex(messages int) (*Index, []embeddedQuery) {
 	r := rand.New(rand.NewPCG(7, 1))
 	of := shape.Large(messages)
 	x := NewIndex()
-	var docs []Doc
+	var docs []segment.Doc
 	for s := range of.All() {
 		docs = docs[:0]
 		for i, m := range s.Messages {
-			d := Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m})
-			d.Vector = NewVector(1, randomVector(r, 256))
+			d := segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m})
+			d.Vector = segment.NewVector(1, randomVector(r, 256))
 			docs = append(docs, d)
 		}
-		if err := x.AddSegment(EncodeSegment(docs)); err != nil {
+		if err := x.AddSegment(segment.Encode(docs)); err != nil {
 			panic(err)
 		}
 	}
@@ -88,14 +89,14 @@ func BenchmarkRead(b *testing.B) {
 
 // segments holds so many messages of a shape each.
 func segments(of shape.Shape, messages int) (out [][]byte) {
-	var docs []Doc
+	var docs []segment.Doc
 	for s := range of.All() {
 		for i, m := range s.Messages {
-			docs = append(docs, Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m}))
+			docs = append(docs, segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(s.ID), Seq: int64(i + 1)}, Message: m}))
 			if len(docs) == messages {
-				out, docs = append(out, EncodeSegment(docs)), nil
+				out, docs = append(out, segment.Encode(docs)), nil
 			}
 		}
 	}
-	return append(out, EncodeSegment(docs))
+	return append(out, segment.Encode(docs))
 }

@@ -10,10 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // least is an index that is searched as one of many messages is.
-func least(docs ...Doc) *Index {
+func least(docs ...segment.Doc) *Index {
 	x := NewIndex()
 	x.limits = limits{likely: 1}
 	x.Add(docs...)
@@ -45,7 +46,7 @@ func TestLongHistoriesAreSearchedWithTheSameHits(t *testing.T) {
 		all, best := index(docs...), least(docs...)
 		if seed%2 == 0 { // sessions in a row, as they come from a store
 			best = least()
-			if err := best.AddSegment(EncodeSegment(docs)); err != nil {
+			if err := best.AddSegment(segment.Encode(docs)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,9 +82,9 @@ func TestLongHistoriesAreSearchedWithTheSameHits(t *testing.T) {
 
 // longHistory is of people and of chats with an assistant, some messages of several passages, the words of very
 // different frequency.
-func longHistory(seed uint64, messages int) []Doc {
+func longHistory(seed uint64, messages int) []segment.Doc {
 	r := rand.New(rand.NewPCG(seed, 1))
-	var docs []Doc
+	var docs []segment.Doc
 	for session := 0; len(docs) < messages; session++ {
 		assistant := r.IntN(3) == 0
 		for i := range 1 + r.IntN(200) {
@@ -117,7 +118,7 @@ func word(r *rand.Rand) string {
 func TestASearchThatNobodyWaitsForLooksAtNothing(t *testing.T) {
 	docs := longHistory(1, 3000)
 	for i := range docs {
-		docs[i].Vector = NewVector(1, []float32{1, float32(i % 7), float32(i % 11)})
+		docs[i].Vector = segment.NewVector(1, []float32{1, float32(i % 7), float32(i % 11)})
 	}
 	done := make(chan struct{})
 	close(done)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/stratamem/strata/internal/recall/dot"
 )
 
 // signWords is how many words hold a bit for each of so many numbers.
@@ -88,7 +90,7 @@ const likelySteps = 4096
 func (r *ranking) offerLikely(v QueryVector) bool {
 	s := r.s
 	batches, more := r.likely(v)
-	q := stepped(v.Values, messageSteps)
+	q := dot.Stepped(v.Values, messageSteps)
 	at, batch := 0, 0
 	for ; batch < len(batches); batch++ {
 		if r.stopped() {
@@ -113,7 +115,7 @@ const (
 )
 
 // offerRow offers the message of a row, and reports whether it is among the best so far.
-func (r *ranking) offerRow(q *steppedQuery, row int32, unrelated float64) bool {
+func (r *ranking) offerRow(q *dot.SteppedQuery, row int32, unrelated float64) bool {
 	x := r.x
 	no := x.vectors.of[row]
 	m := &x.messages[no]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/embed/static"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // englishWords are those of the built-in embedder's vocabulary.
@@ -77,13 +78,13 @@ func likelyKept(t testing.TB, messages, likely int) float64 {
 		if session%10 == 0 && len(queries) < 50 {
 			queries = append(queries, QueryVector{Version: 1, Values: embed(s.sentence(topic))})
 		}
-		var docs []Doc
+		var docs []segment.Doc
 		for i := range 100 {
-			d := Doc{Place: memory.Place{Session: memory.SessionKey(fmt.Sprint(session)), Seq: int64(i + 1)}, Role: memory.RoleUser, Name: []string{"Ann", "Bob"}[i%2]}
+			d := segment.Doc{Place: memory.Place{Session: memory.SessionKey(fmt.Sprint(session)), Seq: int64(i + 1)}, Role: memory.RoleUser, Name: []string{"Ann", "Bob"}[i%2]}
 			if session%3 == 0 {
 				d.Name, d.Role = "", []memory.Role{memory.RoleUser, memory.RoleAssistant}[i%2]
 			}
-			d.Vector = NewVector(1, embed(s.sentence(topic)))
+			d.Vector = segment.NewVector(1, embed(s.sentence(topic)))
 			docs = append(docs, d)
 		}
 		x.Add(docs...)
@@ -126,7 +127,7 @@ func TestLikelyTurnsPassTheFilters(t *testing.T) {
 	all, some := NewIndex(), least()
 	some.limits.likely = 300
 	for i := range docs {
-		docs[i].Vector = NewVector(1, randomVector(r, 64))
+		docs[i].Vector = segment.NewVector(1, randomVector(r, 64))
 	}
 	all.Add(docs...)
 	some.Add(docs...)

@@ -18,14 +18,16 @@ import (
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/embed/static"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // dialogue is one conversation of LoCoMo as a user's indexes. Its observations, which a language model made, are the
 // facts.
 type dialogue struct {
 	index     *rank.Index
-	facts     *rank.FactIndex
+	facts     *factrank.Index
 	questions []question
 	places    map[string]memory.Place // by the file's names for turns
 }
@@ -112,7 +114,7 @@ func (l *loader) find(d *dialogue, q question, with setting) []rank.Hit {
 	}
 	retrievers := []rank.RetrieverHits{rank.DenseRetriever(d.index.SearchVectors(rank.QueryVector{Version: 1, Values: q.vector}, ask))}
 	if with.facts {
-		_, sources := d.facts.SearchWithSources(rank.FactQuery{Vector: q.vector})
+		_, sources := d.facts.SearchWithSources(factrank.Query{Vector: q.vector})
 		retrievers = append(retrievers, rank.DenseFactsRetriever(d.index.Weigh(ask, sources)))
 	}
 	return rank.Fuse(own, retrievers...)
@@ -168,7 +170,7 @@ func (l *loader) dialogue(path string) dialogue {
 	}
 	var raw map[string]json.RawMessage
 	mustJSON(l.T, data, &raw)
-	d := dialogue{index: rank.NewIndex(), facts: rank.NewFactIndex(), places: map[string]memory.Place{}}
+	d := dialogue{index: rank.NewIndex(), facts: factrank.NewIndex(), places: map[string]memory.Place{}}
 	var last time.Time
 	for n := 1; n < 100; n++ {
 		turns, ok := raw[fmt.Sprintf("session_%d", n)]
@@ -204,10 +206,10 @@ func (l *loader) addSession(d *dialogue, n int, at time.Time, data []byte) {
 		}
 		place := memory.Place{Session: memory.SessionKey(fmt.Sprintf("session-%02d", n)), Seq: int64(i + 1)}
 		d.places[turn.ID] = place
-		doc := rank.Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
+		doc := segment.Analyze(memory.PlacedMessage{Place: place, Message: memory.Message{
 			Role: memory.RoleUser, Name: turn.Speaker, CreateTime: at, Parts: []memory.Part{memory.TextPart(turn.Text)},
 		}})
-		doc.Vector = rank.NewVector(1, l.vector(turn.Speaker+": "+turn.Text))
+		doc.Vector = segment.NewVector(1, l.vector(turn.Speaker+": "+turn.Text))
 		d.index.Add(doc)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/factrank"
 )
 
 // TestFactsOfLoCoMo holds the default formula and least score to what facts they choose: those that state a question's
@@ -28,12 +28,12 @@ func TestFactsOfLoCoMo(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name           string
-		query          func(question) rank.FactQuery
+		query          func(question) factrank.Query
 		least, foreign float64
 	}{
-		{"words alone", func(q question) rank.FactQuery { return rank.FactQuery{} }, .36, .02},
-		{"the cosine alone", func(q question) rank.FactQuery { return rank.FactQuery{Vector: q.vector} }, .47, .10},
-		{"words and vectors", func(q question) rank.FactQuery { return rank.FactQuery{Vector: q.vector, WithWords: true} }, .57, .09},
+		{"words alone", func(q question) factrank.Query { return factrank.Query{} }, .36, .02},
+		{"the cosine alone", func(q question) factrank.Query { return factrank.Query{Vector: q.vector} }, .47, .10},
+		{"words and vectors", func(q question) factrank.Query { return factrank.Query{Vector: q.vector, WithWords: true} }, .57, .09},
 	} {
 		stated, foreign := chosenFacts(dialogues, c.query)
 		t.Logf("%-17s %.3f of the facts that state evidence, %.3f facts of other dialogues", c.name, stated, foreign)
@@ -44,7 +44,7 @@ func TestFactsOfLoCoMo(t *testing.T) {
 }
 
 // usual is the default formula of profiles, at a time when facts are new.
-var usual = rank.FactFormula{Relevance: 1, Significance: .25, Recency: .1, HalfLife: 365 * 24 * time.Hour}
+var usual = factrank.Formula{Relevance: 1, Significance: .25, Recency: .1, HalfLife: 365 * 24 * time.Hour}
 
 // makeFactsUsual gives the facts the significance of most that are learnt.
 func (d *dialogue) makeFactsUsual() {
@@ -56,7 +56,7 @@ func (d *dialogue) makeFactsUsual() {
 
 // chosenFacts is the mean share of the facts that state a question's evidence, and how many of each other dialogue there
 // are beside them.
-func chosenFacts(dialogues []dialogue, query func(question) rank.FactQuery) (stated, foreign float64) {
+func chosenFacts(dialogues []dialogue, query func(question) factrank.Query) (stated, foreign float64) {
 	asked, others := 0.0, 0.0
 	for i, own := range dialogues {
 		for _, q := range own.questions {
@@ -75,7 +75,7 @@ func chosenFacts(dialogues []dialogue, query func(question) rank.FactQuery) (sta
 	return stated / asked, foreign / others
 }
 
-func factsOf(hits []rank.FactHit) []memory.Fact {
+func factsOf(hits []factrank.Hit) []memory.Fact {
 	var out []memory.Fact
 	for _, h := range hits {
 		out = append(out, h.Fact)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // MessageKeys are the keys by which SearchVectors compares messages, for a view outside of this process that compares them
@@ -23,7 +24,7 @@ type MessageKey struct {
 }
 
 // NewMessageKeys takes documents with their vectors; their passages may be missing.
-func NewMessageKeys(docs []Doc) MessageKeys {
+func NewMessageKeys(docs []segment.Doc) MessageKeys {
 	x := NewIndex()
 	x.Add(docs...)
 	return MessageKeys{x}

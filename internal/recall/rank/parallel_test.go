@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // parallel is one dialogue with its questions in several languages, written for this test. Each text and each name stands there once for each
@@ -71,7 +72,7 @@ func (p parallel) index(t *testing.T, language int) *rank.Index {
 			t.Fatal(err)
 		}
 		for i, turn := range session.Turns {
-			x.Add(rank.Analyze(memory.PlacedMessage{Place: parallelPlace(s+1, i+1), Message: memory.Message{
+			x.Add(segment.Analyze(memory.PlacedMessage{Place: parallelPlace(s+1, i+1), Message: memory.Message{
 				Role: memory.RoleUser, Name: p.Speakers[turn.By][language], CreateTime: at,
 				Parts: []memory.Part{memory.TextPart(turn.Text[language])},
 			}}))
@@ -117,7 +118,7 @@ func TestOddQueriesFindTheirTerms(t *testing.T) {
 	}
 	x := rank.NewIndex()
 	for i, words := range messages {
-		x.Add(rank.Analyze(memory.PlacedMessage{Place: parallelPlace(1, i+1), Message: memory.Message{
+		x.Add(segment.Analyze(memory.PlacedMessage{Place: parallelPlace(1, i+1), Message: memory.Message{
 			Role: memory.RoleUser, Name: "Ada", Parts: []memory.Part{memory.TextPart(words)},
 		}}))
 	}

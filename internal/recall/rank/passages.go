@@ -1,9 +1,11 @@
 package rank
 
+import "github.com/stratamem/strata/internal/recall/segment"
+
 // passages hold one entry for each passage in every list of them.
 type passages struct {
 	message []int32
-	span    []span32
+	span    []segment.Span32
 	words   []int32   // own words
 	length  []float64 // of the field
 	kind    []kindNo
@@ -20,7 +22,7 @@ func (p *passages) growMessages(m int32) {
 }
 
 // add adds a passage of the last message, without its words.
-func (p *passages) add(no int32, m *message, span span32) int32 {
+func (p *passages) add(no int32, m *message, span segment.Span32) int32 {
 	pass := int32(len(p.message))
 	p.message = append(p.message, no)
 	p.span = append(p.span, span)

@@ -5,12 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // TestPostingsAreReadTheSameInEveryWay compares what walks over all postings with what is made for many of them.
 func TestPostingsAreReadTheSameInEveryWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var list postings
+		var list segment.Postings
 		pass := int32(0)
 		for i := range rapid.IntRange(0, 40).Draw(t, "postings") {
 			step := rapid.SampledFrom([]int32{1, 2, 63, 64, 200, 70_000}).Draw(t, "step")
@@ -18,7 +20,7 @@ func TestPostingsAreReadTheSameInEveryWay(t *testing.T) {
 				step--
 			}
 			pass += step
-			list.add(posting{pass, rapid.SampledFrom([]int32{1, 2, 3, 129, 130, 40_000}).Draw(t, "count")})
+			list.Add(segment.Posting{Pass: pass, Count: rapid.SampledFrom([]int32{1, 2, 3, 129, 130, 40_000}).Draw(t, "count")})
 		}
 		half := make([]int32, pass+1) // two passages a message
 		for p := range half {
@@ -28,10 +30,10 @@ func TestPostingsAreReadTheSameInEveryWay(t *testing.T) {
 		var got, once sparse[uint32]
 		got.reset(len(half))
 		once.reset(len(half))
-		addPostings(&got, said, list.data, 3, half)
-		for c := (cursor{data: list.data}); c.next(); {
-			want.add(half[c.pass])
-			once.add(c.pass, uint32(c.count))
+		addPostings(&got, said, list.Data, 3, half)
+		for c := (segment.Cursor{Data: list.Data}); c.Next(); {
+			want.add(half[c.Pass])
+			once.add(c.Pass, uint32(c.Count))
 		}
 		for p := range half {
 			if got.at(int32(p)) != 3*once.at(int32(p)) {

@@ -17,23 +17,24 @@ import (
 	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 var may8 = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
-func doc(session string, seq int, role memory.Role, name, words string) Doc {
+func doc(session string, seq int, role memory.Role, name, words string) segment.Doc {
 	return docAt(session, seq, role, name, words, may8)
 }
 
-func docAt(session string, seq int, role memory.Role, name, words string, at time.Time) Doc {
+func docAt(session string, seq int, role memory.Role, name, words string, at time.Time) segment.Doc {
 	m := memory.Message{Role: role, Name: name, CreateTime: at}
 	if words != "" {
 		m.Parts = []memory.Part{memory.TextPart(words)}
 	}
-	return Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Message: m})
+	return segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Message: m})
 }
 
-func index(docs ...Doc) *Index {
+func index(docs ...segment.Doc) *Index {
 	x := NewIndex()
 	x.Add(docs...)
 	return x
@@ -59,8 +60,8 @@ func fields(x *Index, term string) map[string]float64 {
 func TestFields(t *testing.T) {
 	const user, assistant = memory.RoleUser, memory.RoleAssistant
 	long := "anchor" + strings.Repeat(" filler", 39)
-	people := func(words ...string) []Doc {
-		var docs []Doc
+	people := func(words ...string) []segment.Doc {
+		var docs []segment.Doc
 		for i, w := range words {
 			docs = append(docs, doc("s", i+1, user, []string{"Ann", "Bob"}[i%2], w))
 		}
@@ -68,7 +69,7 @@ func TestFields(t *testing.T) {
 	}
 	for _, c := range []struct {
 		promise, term string
-		docs          []Doc
+		docs          []segment.Doc
 		want          map[string]float64
 	}{
 		{
@@ -78,32 +79,32 @@ func TestFields(t *testing.T) {
 		{"a question counts in full in what the other speaker says next", "anchor", people("anchor?", "blue"), map[string]float64{"s1": 1, "s2": 1}},
 		{
 			"a speaker's own question before counts as any message", "anchor",
-			[]Doc{doc("s", 1, user, "Ann", "anchor?"), doc("s", 2, user, "Ann", "blue")},
+			[]segment.Doc{doc("s", 1, user, "Ann", "anchor?"), doc("s", 2, user, "Ann", "blue")},
 			map[string]float64{"s1": 1, "s2": .5},
 		},
 		{"a long neighbour is scaled down to twenty words", "anchor", people(long, "blue"), map[string]float64{"s1": 1, "s2": quantum(.25)}},
 		{"the speaker's name counts twice", "ann", people("red", "blue"), map[string]float64{"s1": 2}},
 		{"the day counts once, May included", "may", people("red", "blue"), map[string]float64{"s1": 1, "s2": 1}},
-		{"windows end with the session", "anchor", []Doc{doc("r", 1, user, "Ann", "anchor"), doc("s", 2, user, "Bob", "blue")}, map[string]float64{"r1": 1}},
+		{"windows end with the session", "anchor", []segment.Doc{doc("r", 1, user, "Ann", "anchor"), doc("s", 2, user, "Bob", "blue")}, map[string]float64{"r1": 1}},
 		{
 			"with an assistant only the reply counts on the user's message", "anchor",
-			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", "blue"), doc("s", 3, user, "", "pink"), doc("s", 4, assistant, "", "anchor"), doc("s", 5, user, "", "white")},
+			[]segment.Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", "blue"), doc("s", 3, user, "", "pink"), doc("s", 4, assistant, "", "anchor"), doc("s", 5, user, "", "white")},
 			map[string]float64{"s3": quantum(.3), "s4": 1},
 		},
 		{
 			"a reply after empty tool calls still counts", "anchor",
-			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", ""), doc("s", 3, assistant, "", ""), doc("s", 4, assistant, "", "anchor"), doc("s", 5, assistant, "", "anchor")},
+			[]segment.Doc{doc("s", 1, user, "", "red"), doc("s", 2, assistant, "", ""), doc("s", 3, assistant, "", ""), doc("s", 4, assistant, "", "anchor"), doc("s", 5, assistant, "", "anchor")},
 			map[string]float64{"s1": quantum(.3), "s4": 1, "s5": 1},
 		},
 		{
 			"a reply to a later message does not count on an earlier one", "anchor",
-			[]Doc{doc("s", 1, user, "", "red"), doc("s", 2, user, "", "pink"), doc("s", 3, assistant, "", "anchor")},
+			[]segment.Doc{doc("s", 1, user, "", "red"), doc("s", 2, user, "", "pink"), doc("s", 3, assistant, "", "anchor")},
 			map[string]float64{"s2": quantum(.3), "s3": 1},
 		},
-		{"with an assistant neither name nor day counts", "ann", []Doc{doc("s", 1, user, "Ann", "red"), doc("s", 2, assistant, "", "blue")}, map[string]float64{}},
+		{"with an assistant neither name nor day counts", "ann", []segment.Doc{doc("s", 1, user, "Ann", "red"), doc("s", 2, assistant, "", "blue")}, map[string]float64{}},
 		{
 			"a user without a name is no person, but a neighbour to persons", "anchor",
-			[]Doc{doc("s", 1, user, "Ann", "anchor"), doc("s", 2, user, "", "red"), doc("s", 3, user, "Bob", "blue")},
+			[]segment.Doc{doc("s", 1, user, "Ann", "anchor"), doc("s", 2, user, "", "red"), doc("s", 3, user, "Bob", "blue")},
 			map[string]float64{"s1": 1, "s3": .5},
 		},
 		{"neighbours' words reach every passage of a long message", "anchor", people("anchor", strings.Repeat("red wall. ", 200)), map[string]float64{"s1": 1, "s2": .5}},
@@ -216,10 +217,10 @@ func TestTheNamedSpeakerComesFirst(t *testing.T) {
 }
 
 // chats draws documents of several sessions, of both kinds, in any order and with repeats.
-func chats() *rapid.Generator[[]Doc] {
-	return rapid.Custom(func(t *rapid.T) []Doc {
+func chats() *rapid.Generator[[]segment.Doc] {
+	return rapid.Custom(func(t *rapid.T) []segment.Doc {
 		word := rapid.SampledFrom(strings.Fields("red blue green fox hen cow runs sat ann bob may 8 ? 東京 커피"))
-		var docs []Doc
+		var docs []segment.Doc
 		for range rapid.IntRange(0, 25).Draw(t, "n") {
 			words := strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"), " ")
 			if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
@@ -237,7 +238,7 @@ func chats() *rapid.Generator[[]Doc] {
 			d.MentionsTime = rapid.Bool().Draw(t, "mentions a time")
 			docs = append(docs, d)
 		}
-		return distinct(docs)
+		return segment.Distinct(docs)
 	})
 }
 
@@ -283,7 +284,7 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 		for len(order) > 0 {
 			n := rapid.IntRange(1, len(order)).Draw(t, "batch")
 			if rapid.Bool().Draw(t, "as segment") {
-				if err := mixed.AddSegment(EncodeSegment(order[:n])); err != nil {
+				if err := mixed.AddSegment(segment.Encode(order[:n])); err != nil {
 					t.Fatal(err)
 				}
 			} else {
@@ -292,7 +293,7 @@ func TestTheOrderOfArrivalDoesNotMatter(t *testing.T) {
 			order = order[n:]
 		}
 		mixed.Add(docs...)
-		if err := mixed.AddSegment(EncodeSegment(docs)); err != nil {
+		if err := mixed.AddSegment(segment.Encode(docs)); err != nil {
 			t.Fatal(err)
 		}
 		if mixed.Messages() != len(docs) {
@@ -371,10 +372,10 @@ func TestSearchesMayRunTogether(t *testing.T) {
 
 // workload is n messages in sessions of 200, log-normal lengths with a median of 25 words, from a Zipf vocabulary of
 // 20,000.
-func workload(n int, role memory.Role, name string) []Doc {
+func workload(n int, role memory.Role, name string) []segment.Doc {
 	r := rand.New(rand.NewPCG(1, 2))
 	z := rand.NewZipf(r, 1.0001, 1, 19_999)
-	docs := make([]Doc, n)
+	docs := make([]segment.Doc, n)
 	for i := range docs {
 		var words []string
 		for range max(1, int(25*math.Exp(r.NormFloat64()*.5))) {
@@ -438,10 +439,10 @@ func BenchmarkSearch10k(b *testing.B) {
 
 func BenchmarkSegment10k(b *testing.B) {
 	docs := workload(10_000, memory.RoleUser, "Ann")
-	data := EncodeSegment(docs)
+	data := segment.Encode(docs)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			EncodeSegment(docs)
+			segment.Encode(docs)
 		}
 		b.ReportMetric(float64(len(data)), "bytes")
 	})
@@ -458,7 +459,7 @@ func BenchmarkSegment10k(b *testing.B) {
 	})
 	b.Run("merge", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := MergeSegments(data, data); err != nil {
+			if _, err := segment.Merge(data, data); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -480,7 +481,7 @@ func TestLongQueries(t *testing.T) {
 		x := NewIndex()
 		for i := range 20 {
 			words := "common " + fmt.Sprint("w", i)
-			x.Add(Analyze(memory.PlacedMessage{
+			x.Add(segment.Analyze(memory.PlacedMessage{
 				Place:   memory.Place{Session: "s", Seq: int64(i + 1)},
 				Message: memory.Message{Role: memory.RoleUser, Parts: []memory.Part{memory.TextPart(words)}},
 			}))

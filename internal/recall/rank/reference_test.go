@@ -11,39 +11,40 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // reference ranks messages as Search's comment says, field by field, with no list and no bound.
 type reference struct {
-	sessions map[memory.SessionKey][]Doc // by seq
+	sessions map[memory.SessionKey][]segment.Doc // by seq
 	weights  Weights
 }
 
 // field is one passage's.
 type field struct {
-	Doc
+	segment.Doc
 	kind   Kind
 	tf     map[string]float64
 	length float64
 }
 
-func newReference(docs []Doc) reference {
-	r := reference{map[memory.SessionKey][]Doc{}, DefaultWeights()}
-	for _, d := range distinct(docs) {
+func newReference(docs []segment.Doc) reference {
+	r := reference{map[memory.SessionKey][]segment.Doc{}, DefaultWeights()}
+	for _, d := range segment.Distinct(docs) {
 		r.sessions[d.Session] = append(r.sessions[d.Session], d)
 	}
 	return r
 }
 
-func (r reference) kind(d Doc) (Kind, KindWeights) {
-	replied := slices.ContainsFunc(r.sessions[d.Session], func(o Doc) bool { return o.Role == memory.RoleAssistant })
+func (r reference) kind(d segment.Doc) (Kind, KindWeights) {
+	replied := slices.ContainsFunc(r.sessions[d.Session], func(o segment.Doc) bool { return o.Role == memory.RoleAssistant })
 	if d.Role == memory.RoleUser && d.Name != "" && !replied {
 		return KindPerson, exact(r.weights.Person)
 	}
 	return KindAssistantChat, exact(r.weights.AssistantChat)
 }
 
-func wordsOf(d Doc) map[string]float64 {
+func wordsOf(d segment.Doc) map[string]float64 {
 	words := map[string]float64{}
 	for _, p := range d.Passages {
 		for _, t := range p.Terms {
@@ -72,7 +73,7 @@ func tally(words []string) map[string]float64 {
 }
 
 // around are the messages whose words count for the one at a position, with their weights.
-func (r reference) around(in []Doc, at int, w KindWeights) map[int]float64 {
+func (r reference) around(in []segment.Doc, at int, w KindWeights) map[int]float64 {
 	out := map[int]float64{}
 	add := func(from int, weight float64) {
 		if from < 0 || from >= len(in) {
@@ -112,7 +113,7 @@ func (r reference) fields() (all []field) {
 			kind, w := r.kind(d)
 			for _, p := range d.Passages {
 				f := field{Doc: d, kind: kind, tf: map[string]float64{}}
-				f.add(wordsOf(Doc{Passages: []Passage{p}}), 1)
+				f.add(wordsOf(segment.Doc{Passages: []segment.Passage{p}}), 1)
 				for from, weight := range r.around(in, at, w) {
 					f.add(wordsOf(in[from]), weight)
 				}

@@ -12,7 +12,10 @@ import (
 	"github.com/stratamem/strata/internal/language/text/synonyms"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
 )
 
@@ -20,7 +23,7 @@ import (
 // message and made of its first words.
 type retrievers struct {
 	index   *rank.Index
-	facts   *rank.FactIndex
+	facts   *factrank.Index
 	queries []rank.EmbeddedQuery
 	matrix  []float32 // as many vectors as messages and facts have together, in a row
 	dim     int
@@ -28,12 +31,12 @@ type retrievers struct {
 
 func newRetrievers(dim int) retrievers {
 	r := rand.New(rand.NewPCG(uint64(dim), 1))
-	a := retrievers{index: rank.NewIndex(), facts: rank.NewFactIndex(), dim: dim, matrix: rank.RandomVector(r, dim*20_000)}
+	a := retrievers{index: rank.NewIndex(), facts: factrank.NewIndex(), dim: dim, matrix: rank.RandomVector(r, dim*20_000)}
 	for s, session := range shape.W().Conversations() {
 		for i, m := range session.Messages {
 			place := memory.Place{Session: memory.SessionKey(session.ID), Seq: int64(i + 1)}
-			doc := rank.Analyze(memory.PlacedMessage{Place: place, Message: m})
-			doc.Vector = rank.NewVector(1, rank.RandomVector(r, dim))
+			doc := segment.Analyze(memory.PlacedMessage{Place: place, Message: m})
+			doc.Vector = segment.NewVector(1, rank.RandomVector(r, dim))
 			a.index.Add(doc)
 			a.addFact(fmt.Sprintf("fact-%d-%d", s, i), place, m, rank.RandomVector(r, dim))
 		}
@@ -80,7 +83,7 @@ func (a *retrievers) search(q rank.EmbeddedQuery) []rank.Hit {
 	var words sync.WaitGroup
 	words.Go(func() { own = a.index.Search(q.Query) })
 	turns := a.index.SearchVectors(rank.QueryVector{Version: 1, Values: q.Vector}, q.Query)
-	_, learnt := a.facts.SearchWithSources(rank.FactQuery{Vector: q.Vector})
+	_, learnt := a.facts.SearchWithSources(factrank.Query{Vector: q.Vector})
 	sources := a.index.Weigh(q.Query, learnt)
 	words.Wait()
 	return rank.Fuse(own.Hits, rank.DenseRetriever(turns), rank.DenseFactsRetriever(sources))
@@ -89,7 +92,7 @@ func (a *retrievers) search(q rank.EmbeddedQuery) []rank.Hit {
 // products is the baseline: nothing but the inner products of the query and as many vectors as the retrievers compare.
 func (a *retrievers) products(vector []float32) (sum float32) {
 	for at := 0; at < len(a.matrix); at += a.dim {
-		sum += rank.Dot(vector, a.matrix[at:at+a.dim])
+		sum += dot.Float32(vector, a.matrix[at:at+a.dim])
 	}
 	return sum
 }

@@ -96,7 +96,7 @@ type ranking struct {
 	q          *Query
 	s          *scratch
 	named      int32
-	times      []namedTime
+	times      []NamedTime
 	from, to   int64   // create time, in milliseconds
 	filtered   bool    // by time, session or role
 	lift       float64 // of what the user said to an assistant: the root of 1 + Query.UserPrior
@@ -107,7 +107,7 @@ type ranking struct {
 
 func (x *Index) newRanking(s *scratch, q *Query) *ranking {
 	r := &ranking{
-		x: x, q: q, s: s, named: x.speakers.named(queryTerms(&x.words, q.Terms)), times: namedTimes(q.Times),
+		x: x, q: q, s: s, named: x.speakers.named(queryTerms(&x.words, q.Terms)), times: NamedTimes(q.Times),
 		lift: math.Sqrt(1 + q.UserPrior), from: math.MinInt64, to: math.MaxInt64, least: math.Inf(-1),
 	}
 	if !q.From.IsZero() {
@@ -325,7 +325,7 @@ func (r *ranking) hits() []Hit {
 		hits[i] = Hit{
 			Place: memory.Place{Session: r.sessionOf(m), Seq: m.seq}, Role: memory.Role(m.role),
 			CreateTime: time.UnixMilli(m.create).UTC(),
-			Passage:    text.Span{Start: int(span.start), End: int(span.end)}, Whole: m.last-m.first == 1,
+			Passage:    text.Span{Start: int(span.Start), End: int(span.End)}, Whole: m.last-m.first == 1,
 			Score: c.score, Relevance: r.relevance(c.idf), Kind: m.kind.kind(),
 		}
 		if r.q.Explain {

@@ -1,6 +1,9 @@
 package rank
 
-import "github.com/stratamem/strata/internal/memory"
+import (
+	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
+)
 
 // spreader counts a term in the fields of passages: the postings hold a passage's own words only, and each counts in the
 // fields of its neighbours too.
@@ -27,7 +30,7 @@ func (s spreader) term(t *queryTerm) int {
 // word counts one word in all fields: what was said, the neighbours, the speaker's name, the day and facts.
 func (s spreader) word(word string, by scale) {
 	if list := s.x.words.find(word); list != nil {
-		s.postings(list.data, by)
+		s.postings(list.Data, by)
 	}
 	for _, l := range s.x.speakers.byTerm[word] {
 		for _, no := range s.x.speakers.all[l.label].messages {
@@ -71,18 +74,18 @@ func (s spreader) postings(data []byte, by scale) {
 	x, a := s.x, s.to
 	message, kind := x.passages.message, x.passages.kind
 	tf, touched, n := a.tf, a.touched[:cap(a.touched)], len(a.touched)
-	p := cursor{data: data}
-	for ok := p.next(); ok; {
-		m := message[p.pass]
-		words, scaled := 0.0, by[kind[p.pass]]
-		for ok && message[p.pass] == m {
-			count := float64(p.count)
+	p := segment.Cursor{Data: data}
+	for ok := p.Next(); ok; {
+		m := message[p.Pass]
+		words, scaled := 0.0, by[kind[p.Pass]]
+		for ok && message[p.Pass] == m {
+			count := float64(p.Count)
 			if scaled > 0 {
-				n = touch(tf, touched, n, p.pass, scaled*count)
+				n = touch(tf, touched, n, p.Pass, scaled*count)
 			}
 			words += count
-			if ok = p.short(); !ok {
-				ok = p.longer()
+			if ok = p.Short(); !ok {
+				ok = p.Longer()
 			}
 		}
 		edges := &x.neighbours.edges[m]

@@ -8,6 +8,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 func TestStandingWishes(t *testing.T) {
@@ -56,7 +57,7 @@ func TestStandingWishes(t *testing.T) {
 	})
 	t.Run("a segment keeps them", func(t *testing.T) {
 		y := rank.NewIndex()
-		if err := y.AddSegment(rank.EncodeSegment(docs)); err != nil {
+		if err := y.AddSegment(segment.Encode(docs)); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := find(y, ask), find(x, ask); !slices.Equal(got, want) {
@@ -64,7 +65,7 @@ func TestStandingWishes(t *testing.T) {
 		}
 	})
 	t.Run("between people nobody asks an assistant", func(t *testing.T) {
-		var people []rank.Doc
+		var people []segment.Doc
 		for _, d := range lines("a", 1, first, "We watched one about bees") {
 			d.Name = "Ada"
 			people = append(people, d)

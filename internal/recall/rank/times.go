@@ -29,11 +29,12 @@ type stretch struct {
 	year           bool  // it is as long as a year
 }
 
-// namedTime is the same stretch of one or several years, one for each year, the latest first.
-type namedTime []stretch
+// NamedTime is the same stretch of one or several years, one for each year, the latest first.
+type NamedTime []stretch
 
-func namedTimes(mentions []when.Mention) []namedTime {
-	out := make([]namedTime, len(mentions))
+// NamedTimes returns, for each mention, the stretches of time that it may mean.
+func NamedTimes(mentions []when.Mention) []NamedTime {
+	out := make([]NamedTime, len(mentions))
 	for i, m := range mentions {
 		years := 1
 		if m.Yearless {
@@ -70,7 +71,7 @@ func newStretch(from, to time.Time) stretch {
 }
 
 // share is how well a time fits, 0 to 1. Of several years only those about it are looked at.
-func (n namedTime) share(millis int64) float64 {
+func (n NamedTime) share(millis int64) float64 {
 	at := int((n[0].from - millis) / perYear)
 	last := len(n) - 1
 	best := 0.0
@@ -80,8 +81,8 @@ func (n namedTime) share(millis int64) float64 {
 	return best
 }
 
-// holds reports whether a time lies in a year's stretch, rather than soon after it.
-func (n namedTime) holds(millis int64) bool {
+// Holds reports whether a time lies in a year's stretch, rather than soon after it.
+func (n NamedTime) Holds(millis int64) bool {
 	share := n.share(millis)
 	return share > 0 && share != shareSoon
 }
@@ -99,7 +100,7 @@ func (s stretch) share(millis int64) float64 {
 }
 
 // timesShare is how well a message's time fits the best of those that the query names, 0 to 1.
-func timesShare(times []namedTime, millis int64) float64 {
+func timesShare(times []NamedTime, millis int64) float64 {
 	best := 0.0
 	for _, n := range times {
 		best = max(best, n.share(millis))

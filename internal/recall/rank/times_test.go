@@ -62,7 +62,7 @@ func TestTimesThatAQueryNames(t *testing.T) {
 		{"a query without a time leaves all as it is", nil, may8, 0},
 	} {
 		t.Run(c.promise, func(t *testing.T) {
-			if got := timesShare(namedTimes(c.times), c.at.UnixMilli()); got != c.want {
+			if got := timesShare(NamedTimes(c.times), c.at.UnixMilli()); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

@@ -134,7 +134,7 @@ func (r *ranking) reach() (from, to time.Time) {
 }
 
 // saidIn is 1 for what was said in the stretch.
-func (n namedTime) saidIn(millis int64) float64 {
+func (n NamedTime) saidIn(millis int64) float64 {
 	switch share := n.share(millis); share {
 	case shareWithin, shareYear:
 		return 1
@@ -147,7 +147,7 @@ func (n namedTime) saidIn(millis int64) float64 {
 
 // mentionedIn is the share of a mentioned time that lies in a time that is named. What is said about a day is of each of its hours
 // too, if less.
-func mentionedIn(asked *when.Mention, n namedTime, mentioned when.Stretch) float64 {
+func mentionedIn(asked *when.Mention, n NamedTime, mentioned when.Stretch) float64 {
 	of := newStretch(mentioned.From, mentioned.To)
 	best := of.shareIn(newStretch(asked.From, asked.To))
 	if !asked.NextFrom.IsZero() {

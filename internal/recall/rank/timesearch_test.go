@@ -7,6 +7,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // remark is a message of a chat with an assistant.
@@ -47,13 +48,13 @@ func seoul(t *testing.T, at string) time.Time {
 // remarked holds the remarks, through a segment when that is asked for.
 func remarked(t *testing.T, stored bool) *Index {
 	t.Helper()
-	var docs []Doc
+	var docs []segment.Doc
 	for i, r := range remarks {
 		role := memory.RoleUser
 		if r.reply {
 			role = memory.RoleAssistant
 		}
-		docs = append(docs, Analyze(memory.PlacedMessage{
+		docs = append(docs, segment.Analyze(memory.PlacedMessage{
 			Place:   memory.Place{Session: memory.SessionKey(r.session), Seq: int64(i + 1)},
 			Message: memory.Message{Role: role, CreateTime: seoul(t, r.at), Parts: []memory.Part{memory.TextPart(r.words)}},
 		}))
@@ -63,7 +64,7 @@ func remarked(t *testing.T, stored bool) *Index {
 		x.Add(docs...)
 		return x
 	}
-	if err := x.AddSegment(EncodeSegment(docs)); err != nil {
+	if err := x.AddSegment(segment.Encode(docs)); err != nil {
 		t.Fatal(err)
 	}
 	return x

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // messageVectors are the vectors of an index's messages. A message is compared by its key: the sum of its own vector and
@@ -42,7 +43,7 @@ func denseWeight(k kindNo, step int) float32 {
 
 // addVector gives a message its vector, and notes in which session a vector is new. One whose message the index does not have, or that is
 // all zero, is passed over. A vector of a higher version than the ones before drops those, one of a lower version is passed over.
-func (x *Index) addVector(p memory.Place, v Vector, touched map[*session]struct{}) {
+func (x *Index) addVector(p memory.Place, v segment.Vector, touched map[*session]struct{}) {
 	s, at, ok := x.find(p)
 	if !ok || !x.vectors.set(s.messages[at], v) {
 		return
@@ -60,7 +61,7 @@ func (t *messageVectors) drop() {
 }
 
 // set keeps a message's vector, and reports whether it does.
-func (t *messageVectors) set(m int32, v Vector) bool {
+func (t *messageVectors) set(m int32, v segment.Vector) bool {
 	length := math.Sqrt(float64(squares(v.Values)))
 	if length == 0 || v.Version < max(t.version, 1) {
 		return false
@@ -76,7 +77,7 @@ func (t *messageVectors) set(m int32, v Vector) bool {
 		t.rows[m] = t.addRow(m)
 	}
 	t.countSizes(t.row(t.rows[m]), -1)
-	appendRow(t.row(t.rows[m])[:0], v.Values)
+	dot.AppendRow(t.row(t.rows[m])[:0], v.Values)
 	t.countSizes(t.row(t.rows[m]), 1)
 	t.units[t.rows[m]] = float32(1 / length)
 	return true
@@ -104,7 +105,7 @@ func (t *messageVectors) addRow(m int32) int32 {
 	return int32(no)
 }
 
-// squares adds up the squares of what appendRow keeps.
+// squares adds up the squares of what dot.AppendRow keeps.
 func squares(values []int8) (sum int64) {
 	for _, v := range values {
 		kept := int64(max(v, -math.MaxInt8))
@@ -154,7 +155,7 @@ func (t *messageVectors) keyLength(s *session, at int, kind kindNo, room []float
 			room[i] += weight * float32(row[i])
 		}
 	}
-	return max(math.Sqrt(float64(Dot(room, room))), minKey)
+	return max(math.Sqrt(float64(dot.Float32(room, room))), minKey)
 }
 
 // minKey keeps a key whose parts cancel each other out, as they nearly never do, from counting without bounds.
@@ -301,18 +302,18 @@ const messageSteps = 255
 // compareAll sets the cosine of each row with the query. The processors share them.
 func (r *ranking) compareAll(query []float32) {
 	t := &r.x.vectors
-	q := stepped(query, messageSteps)
-	startScan(len(t.units), func(from, to int) {
+	q := dot.Stepped(query, messageSteps)
+	dot.StartScan(len(t.units), func(from, to int) {
 		if r.stopped() {
 			return
 		}
 		for row := from; row < to; row++ {
 			r.s.cosines[row] = t.cosine(&q, int32(row))
 		}
-	}).finish()
+	}).Finish()
 }
 
 // cosine is that of a row's own vector with the query.
-func (t *messageVectors) cosine(q *steppedQuery, row int32) float32 {
-	return float32(dot.Int8(t.row(row), q.steps)) * q.unit * t.units[row]
+func (t *messageVectors) cosine(q *dot.SteppedQuery, row int32) float32 {
+	return float32(dot.Int8(t.row(row), q.Steps)) * q.Unit * t.units[row]
 }

@@ -13,12 +13,13 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 // placedVector is the vector of one message.
 type placedVector struct {
 	memory.Place
-	Vector
+	segment.Vector
 }
 
 // setVectors gives messages their vectors, as segments do.
@@ -31,7 +32,7 @@ func (x *Index) setVectors(vectors ...placedVector) {
 }
 
 func turnVector(session string, seq int, values ...int8) placedVector {
-	return placedVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Vector{1, values}}
+	return placedVector{memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, segment.Vector{Version: 1, Values: values}}
 }
 
 // asked is a query's vector of the first version.
@@ -130,7 +131,7 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	})
 	t.Run("vectors of a higher version drop those before", func(t *testing.T) {
 		x := people()
-		x.setVectors(placedVector{memory.Place{Session: "t", Seq: 1}, Vector{2, []int8{1, 0, 0}}})
+		x.setVectors(placedVector{memory.Place{Session: "t", Seq: 1}, segment.Vector{Version: 2, Values: []int8{1, 0, 0}}})
 		if hasVector(x, "s", 1) || !hasVector(x, "t", 1) {
 			t.Error("vectors of two models stand beside each other")
 		}
@@ -151,11 +152,11 @@ func TestTurnsAreFoundByTheirVectors(t *testing.T) {
 	})
 	t.Run("documents bring their vectors, also for messages that are there", func(t *testing.T) {
 		d := doc("s", 1, user, "Ann", "a")
-		d.Vector = NewVector(1, []float32{0, -.3})
+		d.Vector = segment.NewVector(1, []float32{0, -.3})
 		for promise, x := range map[string]*Index{"alone": NewIndex(), "after it": index(doc("s", 1, user, "Ann", "a"))} {
 			x.Add(d)
 			y := NewIndex()
-			if err := y.AddSegment(EncodeSegment([]Doc{d})); err != nil {
+			if err := y.AddSegment(segment.Encode([]segment.Doc{d})); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range []*Index{x, y} {
@@ -202,12 +203,12 @@ func TestWeigh(t *testing.T) {
 }
 
 // turnVectorsOf draws vectors for some of the documents, and for places without one.
-func turnVectorsOf(docs []Doc) *rapid.Generator[[]placedVector] {
+func turnVectorsOf(docs []segment.Doc) *rapid.Generator[[]placedVector] {
 	return rapid.Custom(func(t *rapid.T) []placedVector {
 		var out []placedVector
 		for _, d := range docs {
 			if rapid.IntRange(0, 4).Draw(t, "has") > 0 {
-				out = append(out, placedVector{d.Place, Vector{1, rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
+				out = append(out, placedVector{d.Place, segment.Vector{Version: 1, Values: rapid.SliceOfN(rapid.Int8Range(-127, 127), 3, 3).Draw(t, "values")}})
 			}
 		}
 		return append(out, turnVector("x", rapid.IntRange(1, 9).Draw(t, "unknown"), 1, 2, 3))
@@ -257,7 +258,7 @@ func TestKeysAreWhatTheirDefinitionSays(t *testing.T) {
 }
 
 // wholeKey is L2(own + .5 before + .3 after + .5 two before + .3 two after), the neighbours halved with an assistant.
-func wholeKey(docs []Doc, of map[memory.Place][]float64, m Match) []float64 {
+func wholeKey(docs []segment.Doc, of map[memory.Place][]float64, m Match) []float64 {
 	var session []memory.Place
 	for _, d := range docs {
 		if d.Session == m.Session {

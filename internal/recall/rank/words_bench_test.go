@@ -6,6 +6,7 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/segment"
 	shape "github.com/stratamem/strata/internal/testing/conversations"
 )
 
@@ -18,10 +19,10 @@ func BenchmarkWords(b *testing.B) {
 	}{{"people", shape.W()}, {"assistant", shape.W2()}} {
 		x := NewIndex()
 		for _, session := range c.of.Conversations() {
-			var docs []Doc
+			var docs []segment.Doc
 			for i, m := range session.Messages {
 				place := memory.Place{Session: memory.SessionKey(session.ID), Seq: int64(i + 1)}
-				docs = append(docs, Analyze(memory.PlacedMessage{Place: place, Message: m}))
+				docs = append(docs, segment.Analyze(memory.PlacedMessage{Place: place, Message: m}))
 			}
 			x.Add(docs...)
 		}

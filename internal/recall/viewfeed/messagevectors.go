@@ -10,6 +10,7 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 )
 
@@ -115,7 +116,7 @@ func firstPiece(fresh []store.SegmentInfo) []store.SegmentInfo {
 
 // segmentDocs are a user's messages with their vectors, by how far the view knows them.
 type segmentDocs struct {
-	fed, piece, later []rank.Doc
+	fed, piece, later []segment.Doc
 }
 
 // readDocs reads the segments from the last one back, until no earlier one can matter.
@@ -140,10 +141,10 @@ func (r *segmentsRead) isNext() bool {
 }
 
 // add takes up a segment's documents, without vectors of other versions.
-func (r *segmentsRead) add(docs []rank.Doc, no int64) {
+func (r *segmentsRead) add(docs []segment.Doc, no int64) {
 	for i := range docs {
 		if docs[i].Vector.Version != r.version {
-			docs[i].Vector = rank.Vector{}
+			docs[i].Vector = segment.Vector{}
 		}
 	}
 	isIt := func(s store.SegmentInfo) bool { return s.No == no }
@@ -171,7 +172,7 @@ func (d *segmentDocs) areWhole() bool {
 			first[doc.Session] = doc.Seq
 		}
 	}
-	sessions := map[memory.SessionKey][]rank.Doc{}
+	sessions := map[memory.SessionKey][]segment.Doc{}
 	for _, doc := range slices.Concat(d.piece, d.fed) {
 		if _, ok := first[doc.Session]; ok {
 			sessions[doc.Session] = append(sessions[doc.Session], doc)
@@ -186,8 +187,8 @@ func (d *segmentDocs) areWhole() bool {
 }
 
 // isWhole goes back from the last message of a session to the first one, or to the first gap.
-func isWhole(docs []rank.Doc, first int64) bool {
-	slices.SortFunc(docs, func(a, b rank.Doc) int { return cmp.Compare(b.Seq, a.Seq) })
+func isWhole(docs []segment.Doc, first int64) bool {
+	slices.SortFunc(docs, func(a, b segment.Doc) int { return cmp.Compare(b.Seq, a.Seq) })
 	before, replied := 0, false
 	for i, doc := range docs {
 		if i > 0 && docs[i-1].Seq != doc.Seq+1 {
@@ -222,7 +223,7 @@ func (d *segmentDocs) keys() rank.MessageKeys {
 
 // readVectors reads a segment; one that is gone or damaged holds nothing: the next look, or the index made again, brings
 // its messages.
-func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64) ([]rank.Doc, error) {
+func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64) ([]segment.Doc, error) {
 	found, err := s.Segments(ctx, user, []int64{no})
 	if err != nil {
 		return nil, fmt.Errorf("read a segment: %w", err)
@@ -230,7 +231,7 @@ func readVectors(ctx context.Context, s RowStore, user memory.UserRef, no int64)
 	if len(found) == 0 {
 		return nil, errMerged
 	}
-	docs, err := rank.DecodeVectors(found[0].Data)
+	docs, err := segment.DecodeVectors(found[0].Data)
 	if err != nil {
 		return nil, nil //nolint:nilerr // whoever searches it has it made again
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/recall/viewfeed"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -23,7 +24,7 @@ type indexedUser struct {
 	*fixture
 	random *rand.Rand
 	scope  memory.ScopeKey
-	docs   map[memory.Place]rank.Doc
+	docs   map[memory.Place]segment.Doc
 	seqs   map[memory.SessionKey]int64
 	puts   int // rows that were put
 }
@@ -32,7 +33,7 @@ func newIndexedUser(v *fixture, seed uint64) *indexedUser {
 	v.t.Helper()
 	v.say(ada.Session("s"), "hello")
 	c := &indexedUser{
-		fixture: v, random: rand.New(rand.NewPCG(seed, 1)), docs: map[memory.Place]rank.Doc{}, seqs: map[memory.SessionKey]int64{},
+		fixture: v, random: rand.New(rand.NewPCG(seed, 1)), docs: map[memory.Place]segment.Doc{}, seqs: map[memory.SessionKey]int64{},
 	}
 	c.scope = c.searchIndex().Scope
 	return c
@@ -48,10 +49,10 @@ func (c *indexedUser) searchIndex() store.SearchIndexState {
 }
 
 // put stores a segment of documents.
-func (c *indexedUser) put(docs []rank.Doc, replaces ...int64) {
+func (c *indexedUser) put(docs []segment.Doc, replaces ...int64) {
 	c.t.Helper()
 	w := store.SegmentWrite{
-		User: ada, Scope: c.scope, Analyzer: text.AnalyzerID, Messages: len(docs), Data: rank.EncodeSegment(docs), Replaces: replaces, Embedding: 1,
+		User: ada, Scope: c.scope, Analyzer: text.AnalyzerID, Messages: len(docs), Data: segment.Encode(docs), Replaces: replaces, Embedding: 1,
 		Time: time.Now().UTC().Truncate(time.Microsecond),
 	}
 	if _, err := c.store.PutSegment(context.Background(), w); err != nil {
@@ -63,31 +64,31 @@ func (c *indexedUser) put(docs []rank.Doc, replaces ...int64) {
 }
 
 // said are the next messages of some sessions; some have no vector.
-func (c *indexedUser) said() []rank.Doc {
-	docs := make([]rank.Doc, 1+c.random.IntN(5))
+func (c *indexedUser) said() []segment.Doc {
+	docs := make([]segment.Doc, 1+c.random.IntN(5))
 	for i := range docs {
 		session := memory.SessionKey("s" + string(rune('a'+c.random.IntN(3))))
 		c.seqs[session] += int64(1 + c.random.IntN(2)) // some seqs are of messages that cannot be recalled
-		docs[i] = rank.Doc{Place: memory.Place{Session: session, Seq: c.seqs[session]}, Role: memory.RoleUser, Name: "Ann", CreateMillis: 1000}
+		docs[i] = segment.Doc{Place: memory.Place{Session: session, Seq: c.seqs[session]}, Role: memory.RoleUser, Name: "Ann", CreateMillis: 1000}
 		if session != "sa" && c.random.IntN(3) == 0 { // among people there is no reply
 			docs[i].Role, docs[i].Name = memory.RoleAssistant, ""
 		}
 		if c.random.IntN(4) > 0 {
-			docs[i].Vector = rank.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
+			docs[i].Vector = segment.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
 		}
 	}
 	return docs
 }
 
 // read returns the documents of segments.
-func (c *indexedUser) read(nos ...int64) (docs []rank.Doc) {
+func (c *indexedUser) read(nos ...int64) (docs []segment.Doc) {
 	c.t.Helper()
 	segments, err := c.store.Segments(context.Background(), ada, nos)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	for _, s := range segments {
-		some, err := rank.DecodeSegment(s.Data)
+		some, err := segment.Decode(s.Data)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func (c *indexedUser) embed() {
 	docs := c.read(no)
 	for i := range docs {
 		if docs[i].Vector.Version == 0 {
-			docs[i].Vector = rank.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
+			docs[i].Vector = segment.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
 		}
 	}
 	c.put(docs, no)
@@ -155,7 +156,7 @@ func (c *indexedUser) FeedFailed(view memory.View) { c.t.Errorf("feeding the %s 
 // wantKeys wants the view to return what the index returns of all that was said.
 func (c *indexedUser) wantKeys(build int64) {
 	c.t.Helper()
-	all := make([]rank.Doc, 0, len(c.docs))
+	all := make([]segment.Doc, 0, len(c.docs))
 	for _, d := range c.docs {
 		all = append(all, d)
 	}
@@ -214,18 +215,18 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 	}
 	viewsInBubble(t, "is fed of the messages around a new one again, and of no others", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
-		vector := rank.NewVector(1, []float32{1, 0})
-		doc := func(seq int64) rank.Doc {
-			return rank.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser, Name: "Ann", Vector: vector}
+		vector := segment.NewVector(1, []float32{1, 0})
+		doc := func(seq int64) segment.Doc {
+			return segment.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser, Name: "Ann", Vector: vector}
 		}
-		var docs []rank.Doc
+		var docs []segment.Doc
 		for seq := range int64(20) {
 			docs = append(docs, doc(seq+1))
 		}
 		c.put(docs)
 		c.feed()
 		before := c.puts
-		c.put([]rank.Doc{doc(21)})
+		c.put([]segment.Doc{doc(21)})
 		c.feed()
 		if got := c.puts - before; got != 3 {
 			t.Errorf("%d rows were put for a new message and two before it", got)
@@ -247,7 +248,7 @@ func TestTheViewOfMessageVectors(t *testing.T) {
 	viewsInBubble(t, "is fed a long history piece by piece", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 1)
 		for len(c.docs) < 1500 {
-			var docs []rank.Doc
+			var docs []segment.Doc
 			for len(docs) < 300 {
 				docs = append(docs, c.said()...)
 			}
@@ -303,7 +304,7 @@ func (c *indexedUser) rows() []store.RowState {
 // wantAllKeys wants a row for every message with a vector, of the key that it has among all of them.
 func (c *indexedUser) wantAllKeys() {
 	c.t.Helper()
-	var all []rank.Doc
+	var all []segment.Doc
 	for _, d := range c.docs {
 		all = append(all, d)
 	}
@@ -318,15 +319,15 @@ func (c *indexedUser) wantAllKeys() {
 func TestTheViewOfMessageVectorsAfterAMergeAroundALargerSegment(t *testing.T) {
 	viewsInBubble(t, "is fed of a new message with those that were really said before it", func(t *testing.T, v *fixture) {
 		c := newIndexedUser(v, 5)
-		doc := func(seq int64) rank.Doc {
-			d := rank.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser}
+		doc := func(seq int64) segment.Doc {
+			d := segment.Doc{Place: memory.Place{Session: "a", Seq: seq}, Role: memory.RoleUser}
 			if seq%2 == 0 {
 				d.Role = memory.RoleAssistant
 			}
-			d.Vector = rank.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
+			d.Vector = segment.NewVector(1, []float32{c.random.Float32() - .5, c.random.Float32() - .5})
 			return d
 		}
-		run := func(from, to int64) (docs []rank.Doc) {
+		run := func(from, to int64) (docs []segment.Doc) {
 			for seq := from; seq <= to; seq++ {
 				docs = append(docs, doc(seq))
 			}

@@ -294,7 +294,7 @@ func vectorRow(scope memory.ScopeKey, f memory.Fact, v store.FactVector) row {
 		ValidFrom: f.ValidFrom, ValidTo: f.ValidTo,
 	}
 	if f.Pinned {
-		r.vector.Significance = memory.MaxSignificance // above every least one: see rank.FactQuery
+		r.vector.Significance = memory.MaxSignificance // above every least one: see factrank.Query
 	}
 	if len(f.Evidence) > 0 {
 		r.vector.Session = f.Evidence[0].Session

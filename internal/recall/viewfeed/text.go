@@ -36,7 +36,7 @@ func factRow(scope memory.ScopeKey, user memory.UserRef, f memory.Fact) row {
 		Content: store.TextContent{User: user, Name: f.Subject, Text: f.Text},
 	}
 	if f.Pinned {
-		r.text.Significance = memory.MaxSignificance // above every least one: see rank.FactQuery
+		r.text.Significance = memory.MaxSignificance // above every least one: see factrank.Query
 	}
 	return r
 }
@@ -76,7 +76,7 @@ func (transcriptSource) changes(ctx context.Context, s RowStore, _ space, feed s
 	return p, nil
 }
 
-// messageRow takes the words apart by passages, as package rank does, so that both have the same terms of a message. The row is the
+// messageRow takes the words apart by passages, as package segment does, so that both have the same terms of a message. The row is the
 // whole message all the same: a view ranks messages, not passages.
 func messageRow(scope memory.ScopeKey, ref memory.SessionRef, session memory.SessionKey, m memory.Message) row {
 	r := row{RowState: store.RowState{Scope: scope, Place: memory.Place{Session: session, Seq: m.Seq}, Revision: messageRevision}}

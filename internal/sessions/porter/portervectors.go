@@ -9,7 +9,7 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/memory/safegroup"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/sessions/portable"
 	"github.com/stratamem/strata/internal/store"
 )
@@ -165,7 +165,7 @@ func (v *exportedVectors) read(ctx context.Context, from, to filePosition) (whol
 		if len(found) == 0 {
 			return false, nil
 		}
-		docs, err := rank.DecodeVectors(found[0].Data)
+		docs, err := segment.DecodeVectors(found[0].Data)
 		if err != nil { // a search that needs it has it made again
 			continue
 		}
@@ -175,7 +175,7 @@ func (v *exportedVectors) read(ctx context.Context, from, to filePosition) (whol
 }
 
 // take holds the vectors of a segment that are looked for, and notes what it has.
-func (v *exportedVectors) take(no int64, docs []rank.Doc, from, to filePosition) {
+func (v *exportedVectors) take(no int64, docs []segment.Doc, from, to filePosition) {
 	var has extent
 	for _, d := range docs {
 		at := filePosition{v.sessions[d.Session], d.Seq}
@@ -192,7 +192,7 @@ func (v *exportedVectors) take(no int64, docs []rank.Doc, from, to filePosition)
 }
 
 // hold keeps the vector of a message that is looked for.
-func (v *exportedVectors) hold(d rank.Doc) {
+func (v *exportedVectors) hold(d segment.Doc) {
 	if _, is := v.held[d.Place]; is { // segments that were merged while they were read have it twice
 		return
 	}
@@ -220,7 +220,7 @@ type importedVectors struct {
 
 	facts   []store.NewVector
 	turns   []store.TurnRef
-	docs    []rank.Doc
+	docs    []segment.Doc
 	vectors int64 // of docs
 	lacking bool  // one of docs should have a vector
 	bytes   int
@@ -235,7 +235,7 @@ func (v *importedVectors) add(r *store.Record, vectors portable.RecordVectors, b
 			User: store.ImportUser(v.scope), FactID: r.Fact.ID, Revision: r.Fact.Revision, Vector: vectors.Fact,
 		})
 	case len(vectors.Messages) > 0:
-		var docs []rank.Doc
+		var docs []segment.Doc
 		err := safegroup.Contain(func() error {
 			docs = v.docsOf(r.Turn, vectors.Messages)
 			return nil
@@ -256,15 +256,15 @@ func (v *importedVectors) add(r *store.Record, vectors portable.RecordVectors, b
 }
 
 // docsOf are the documents of a turn, as the indexer would make them.
-func (v *importedVectors) docsOf(t *store.TurnRecord, vectors map[int64][]int8) (docs []rank.Doc) {
+func (v *importedVectors) docsOf(t *store.TurnRecord, vectors map[int64][]int8) (docs []segment.Doc) {
 	for i := range t.Messages {
 		m := t.Messages[i].Message
 		if !m.Recallable() {
 			continue
 		}
-		doc := rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m})
+		doc := segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: t.Session, Seq: m.Seq}, Message: m})
 		if values := vectors[m.Seq]; values != nil {
-			doc.Vector = rank.Vector{Version: v.version, Values: values}
+			doc.Vector = segment.Vector{Version: v.version, Values: values}
 		}
 		docs = append(docs, doc)
 	}
@@ -307,7 +307,7 @@ func (v *importedVectors) putMessages(ctx context.Context) error {
 		Embedding: v.version, Time: v.now.Stored(),
 	}
 	if len(v.docs) > 0 {
-		w.Data = rank.EncodeSegment(v.docs)
+		w.Data = segment.Encode(v.docs)
 	}
 	if v.lacking {
 		w.Embedding = 0

@@ -22,7 +22,7 @@ import (
 	"github.com/stratamem/strata/internal/program/config"
 	"github.com/stratamem/strata/internal/recall/embed"
 	"github.com/stratamem/strata/internal/recall/indexing"
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 	"github.com/stratamem/strata/internal/store"
 	"github.com/stratamem/strata/internal/testing/backendtest"
 	"github.com/stratamem/strata/internal/testing/e2e"
@@ -228,7 +228,7 @@ type panickyAnalyzer struct {
 	broken *atomic.Bool
 }
 
-func (p panickyAnalyzer) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]rank.Doc, int, error) {
+func (p panickyAnalyzer) Analyze(ctx context.Context, messages []memory.PlacedMessage) ([]segment.Doc, int, error) {
 	for _, m := range messages {
 		if p.broken.Load() && strings.Contains(m.Message.PlainText(), panicCanary) {
 			panic(m.Message.PlainText())

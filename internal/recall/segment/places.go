@@ -1,18 +1,16 @@
-package rank
+package segment
 
-import (
-	"github.com/stratamem/strata/internal/memory"
-)
+import "github.com/stratamem/strata/internal/memory"
 
-// SegmentPlaces returns where the messages of a segment are, by session and seq. Damaged data is refused.
-func SegmentPlaces(data []byte) ([]memory.Place, error) {
-	seg, err := parseSegment(data)
+// Places returns where the messages of a segment are, by session and seq. Damaged data is refused.
+func Places(data []byte) ([]memory.Place, error) {
+	seg, err := Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	places := make([]memory.Place, len(seg.messages))
-	for i := range seg.messages {
-		places[i] = seg.messages[i].Place
+	places := make([]memory.Place, len(seg.Messages))
+	for i := range seg.Messages {
+		places[i] = seg.Messages[i].Place
 	}
 	return places, nil
 }
@@ -20,7 +18,7 @@ func SegmentPlaces(data []byte) ([]memory.Place, error) {
 // WithoutPlaces returns a segment without the messages at the places that are gone, and how many messages it has left: none of their
 // words, times and vectors is in it. Where none is left the segment is nil. Damaged data is refused.
 func WithoutPlaces(data []byte, gone func(memory.Place) bool) (left []byte, messages int, err error) {
-	docs, err := DecodeSegment(data)
+	docs, err := Decode(data)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -33,5 +31,5 @@ func WithoutPlaces(data []byte, gone func(memory.Place) bool) (left []byte, mess
 	if len(kept) == 0 {
 		return nil, 0, nil
 	}
-	return EncodeSegment(kept), len(kept), nil
+	return Encode(kept), len(kept), nil
 }

@@ -1,4 +1,4 @@
-package rank_test
+package factrank_test
 
 import (
 	"testing"
@@ -7,19 +7,20 @@ import (
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 func TestFactsOfATimeAreFound(t *testing.T) {
 	seoul := time.FixedZone("Asia/Seoul", 9*60*60)
-	x := rank.NewFactIndex()
+	x := factrank.NewIndex()
 	for id, began := range map[string]time.Time{
 		"moved": time.Date(2026, 3, 8, 10, 0, 0, 0, seoul), "married": time.Date(2025, 1, 1, 10, 0, 0, 0, seoul),
 	} {
 		x.Put(memory.Fact{ID: id, Text: "The user " + id + ".", Significance: 5, ValidFrom: began})
 	}
-	ask := rank.FactQuery{
-		Terms: text.Terms("what changed last week?"), Formula: rank.FactFormula{Relevance: 1}, AsOf: time.Date(2026, 3, 12, 10, 0, 0, 0, seoul),
+	ask := factrank.Query{
+		Terms: text.Terms("what changed last week?"), Formula: factrank.Formula{Relevance: 1}, AsOf: time.Date(2026, 3, 12, 10, 0, 0, 0, seoul),
 	}
 	if hits := x.Search(ask); len(hits) != 0 {
 		t.Fatalf("the words alone find %v", hits)

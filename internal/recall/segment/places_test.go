@@ -1,4 +1,4 @@
-package rank
+package segment
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ func TestSegmentsWithoutErasedMessages(t *testing.T) {
 			docs[len(docs)-1].Vector = Vector{Version: 1, Values: []int8{int8(100 + seq), 1}}
 		}
 	}
-	segment := EncodeSegment(docs)
+	segment := Encode(docs)
 	second := func(p memory.Place) bool { return p.Session == "s" && p.Seq == 2 }
 	t.Run("nothing of an erased message is left, and all of the others", func(t *testing.T) {
 		left, messages, err := WithoutPlaces(segment, second)
 		if err != nil || messages != 2 {
 			t.Fatalf("%d messages left, %v", messages, err)
 		}
-		if want := EncodeSegment([]Doc{docs[0], docs[2]}); !bytes.Equal(left, want) {
+		if want := Encode([]Doc{docs[0], docs[2]}); !bytes.Equal(left, want) {
 			t.Error("the segment is not the one of the other messages")
 		}
 		if strings.Contains(string(left), "kolibri") || bytes.Contains(left, []byte{102, 1}) {
@@ -35,7 +35,7 @@ func TestSegmentsWithoutErasedMessages(t *testing.T) {
 	})
 	t.Run("its places are known", func(t *testing.T) {
 		left, _, _ := WithoutPlaces(segment, second)
-		places, err := SegmentPlaces(left)
+		places, err := Places(left)
 		if err != nil || len(places) != 2 || places[0].Seq != 1 || places[1].Seq != 3 {
 			t.Errorf("got %v, %v", places, err)
 		}
@@ -50,8 +50,8 @@ func TestSegmentsWithoutErasedMessages(t *testing.T) {
 		if _, _, err := WithoutPlaces(segment[:len(segment)-1], second); err == nil {
 			t.Error("WithoutPlaces took it")
 		}
-		if _, err := SegmentPlaces(segment[:len(segment)-1]); err == nil {
-			t.Error("SegmentPlaces took it")
+		if _, err := Places(segment[:len(segment)-1]); err == nil {
+			t.Error("Places took it")
 		}
 	})
 }

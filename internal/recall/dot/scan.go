@@ -1,4 +1,4 @@
-package rank
+package dot
 
 import (
 	"runtime"
@@ -7,9 +7,9 @@ import (
 	"github.com/stratamem/strata/internal/memory/safegroup"
 )
 
-// scan compares rows on several processors. Each takes the next few rows until none is left, so that one that begins late takes fewer
+// Scan compares rows on several processors. Each takes the next few rows until none is left, so that one that begins late takes fewer
 // and nobody waits for it.
-type scan struct {
+type Scan struct {
 	rows    int
 	compare func(from, to int)
 	next    atomic.Int64 // row that nobody took yet
@@ -21,9 +21,9 @@ const (
 	minShare   = 2000 // for how many rows another goroutine is worth its start
 )
 
-// startScan starts the other processors. The caller must call finish, before which compare runs beside it.
-func startScan(rows int, compare func(from, to int)) *scan {
-	c := &scan{rows: rows, compare: compare}
+// StartScan starts the other processors. The caller must call Finish, before which compare runs beside it.
+func StartScan(rows int, compare func(from, to int)) *Scan {
+	c := &Scan{rows: rows, compare: compare}
 	for range min(runtime.GOMAXPROCS(0), (rows+minShare-1)/minShare) - 1 {
 		c.others.Go(func() error {
 			c.run()
@@ -33,13 +33,13 @@ func startScan(rows int, compare func(from, to int)) *scan {
 	return c
 }
 
-// finish compares beside the others what is left, and waits for them. To call it again does nothing.
-func (c *scan) finish() {
+// Finish compares beside the others what is left, and waits for them. To call it again does nothing.
+func (c *Scan) Finish() {
 	c.run()
 	safegroup.Must(c.others.Wait())
 }
 
-func (c *scan) run() {
+func (c *Scan) run() {
 	for {
 		from := int(c.next.Add(rowsAtOnce)) - rowsAtOnce
 		if from >= c.rows {

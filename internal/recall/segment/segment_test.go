@@ -1,4 +1,4 @@
-package rank_test
+package segment_test
 
 import (
 	"encoding/binary"
@@ -14,20 +14,21 @@ import (
 
 	"github.com/stratamem/strata/internal/memory"
 	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/segment"
 )
 
 var may8 = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
-func doc(session string, seq int, role memory.Role, name, words string) rank.Doc {
+func doc(session string, seq int, role memory.Role, name, words string) segment.Doc {
 	return docAt(session, seq, role, name, words, may8)
 }
 
-func docAt(session string, seq int, role memory.Role, name, words string, at time.Time) rank.Doc {
+func docAt(session string, seq int, role memory.Role, name, words string, at time.Time) segment.Doc {
 	m := memory.Message{Role: role, Name: name, CreateTime: at}
 	if words != "" {
 		m.Parts = []memory.Part{memory.TextPart(words)}
 	}
-	return rank.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Message: m})
+	return segment.Analyze(memory.PlacedMessage{Place: memory.Place{Session: memory.SessionKey(session), Seq: int64(seq)}, Message: m})
 }
 
 // withChecksum sets the checksum of a segment whose content was changed.
@@ -40,15 +41,15 @@ func TestSegments(t *testing.T) {
 	t.Run("come back as they were, each place once", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			docs := documents().Draw(t, "docs")
-			data := rank.EncodeSegment(append(rapid.Permutation(docs).Draw(t, "order"), docs...))
-			back, err := rank.DecodeSegment(data)
+			data := segment.Encode(append(rapid.Permutation(docs).Draw(t, "order"), docs...))
+			back, err := segment.Decode(data)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(docs, back, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatal(diff)
 			}
-			if string(rank.EncodeSegment(docs)) != string(data) {
+			if string(segment.Encode(docs)) != string(data) {
 				t.Fatal("equal documents gave other bytes")
 			}
 		})
@@ -57,33 +58,33 @@ func TestSegments(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			docs := documents().Draw(t, "docs")
 			n, m := rapid.IntRange(0, len(docs)).Draw(t, "n"), rapid.IntRange(0, len(docs)).Draw(t, "m")
-			merged, err := rank.MergeSegments(rank.EncodeSegment(docs[:max(n, m)]), rank.EncodeSegment(docs[min(n, m):]), rank.EncodeSegment(nil))
+			merged, err := segment.Merge(segment.Encode(docs[:max(n, m)]), segment.Encode(docs[min(n, m):]), segment.Encode(nil))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(merged) != string(rank.EncodeSegment(docs)) {
+			if string(merged) != string(segment.Encode(docs)) {
 				t.Fatal("other bytes")
 			}
 		})
 	})
 	t.Run("keep the vectors of the highest version alone", func(t *testing.T) {
-		docs := []rank.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox"), doc("s", 3, memory.RoleUser, "Ann", "fox")}
-		docs[0].Vector, docs[1].Vector = rank.NewVector(1, []float32{1, 0}), rank.NewVector(2, []float32{0, 1, 0})
-		merged, err := rank.MergeSegments(rank.EncodeSegment(docs[:1]), rank.EncodeSegment(docs[1:]))
+		docs := []segment.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox"), doc("s", 3, memory.RoleUser, "Ann", "fox")}
+		docs[0].Vector, docs[1].Vector = segment.NewVector(1, []float32{1, 0}), segment.NewVector(2, []float32{0, 1, 0})
+		merged, err := segment.Merge(segment.Encode(docs[:1]), segment.Encode(docs[1:]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := rank.DecodeSegment(merged)
+		back, err := segment.Decode(merged)
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs[0].Vector = rank.Vector{}
+		docs[0].Vector = segment.Vector{}
 		if diff := cmp.Diff(docs, back); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("of another version are refused, so that they are made again", func(t *testing.T) {
-		data := rank.EncodeSegment([]rank.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox")})
+		data := segment.Encode([]segment.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox")})
 		data[len("SLX")]--
 		old := withChecksum(data)
 		if err := rank.NewIndex().AddSegment(old); err == nil || !strings.Contains(err.Error(), "version") {
@@ -91,9 +92,9 @@ func TestSegments(t *testing.T) {
 		}
 	})
 	t.Run("that are damaged are refused, and the index stays as it was", func(t *testing.T) {
-		docs := []rank.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")}
-		docs[1].Vector = rank.NewVector(3, []float32{.5, -.2})
-		data, x := rank.EncodeSegment(docs), rank.NewIndex()
+		docs := []segment.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 2, memory.RoleUser, "Bob", "blue fox fox")}
+		docs[1].Vector = segment.NewVector(3, []float32{.5, -.2})
+		data, x := segment.Encode(docs), rank.NewIndex()
 		for i := range data {
 			bad := slices.Clone(data)
 			bad[i] ^= 1
@@ -103,17 +104,17 @@ func TestSegments(t *testing.T) {
 				}
 			}
 		}
-		if _, err := rank.MergeSegments(data, data[1:]); err == nil {
+		if _, err := segment.Merge(data, data[1:]); err == nil {
 			t.Error("merged")
 		}
 	})
 }
 
 // documents draws documents of several sessions by place, some of them with a vector of one version.
-func documents() *rapid.Generator[[]rank.Doc] {
-	return rapid.Custom(func(t *rapid.T) []rank.Doc {
+func documents() *rapid.Generator[[]segment.Doc] {
+	return rapid.Custom(func(t *rapid.T) []segment.Doc {
 		word := rapid.SampledFrom(strings.Fields("red blue green fox hen cow runs sat ann bob may 8 ? 東京 커피"))
-		var docs []rank.Doc
+		var docs []segment.Doc
 		for _, session := range []string{"p", "q", "r"} {
 			for seq := range rapid.IntRange(0, 8).Draw(t, "messages of "+session) {
 				words := strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"), " ")
@@ -125,7 +126,7 @@ func documents() *rapid.Generator[[]rank.Doc] {
 				d := docAt(session, seq+1, role, name, words, may8.AddDate(0, 0, rapid.IntRange(-40000, 3).Draw(t, "day")))
 				d.MentionsTime = rapid.Bool().Draw(t, "mentions a time")
 				if rapid.Bool().Draw(t, "has a vector") {
-					d.Vector = rank.Vector{Version: 7, Values: rapid.SliceOfN(rapid.Int8(), 3, 3).Draw(t, "values")}
+					d.Vector = segment.Vector{Version: 7, Values: rapid.SliceOfN(rapid.Int8(), 3, 3).Draw(t, "values")}
 				}
 				docs = append(docs, d)
 			}
@@ -135,21 +136,21 @@ func documents() *rapid.Generator[[]rank.Doc] {
 }
 
 func FuzzDecodeSegment(f *testing.F) {
-	f.Add(rank.EncodeSegment(nil))
+	f.Add(segment.Encode(nil))
 	embedded := doc("s", 2, memory.RoleUser, "Ann", "red fox")
-	embedded.Vector = rank.NewVector(1, []float32{1, -.5})
-	f.Add(rank.EncodeSegment([]rank.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), embedded}))
-	f.Add(rank.EncodeSegment([]rank.Doc{
+	embedded.Vector = segment.NewVector(1, []float32{1, -.5})
+	f.Add(segment.Encode([]segment.Doc{doc("s", 1, memory.RoleUser, "Ann", "red fox"), embedded}))
+	f.Add(segment.Encode([]segment.Doc{
 		doc("s", 1, memory.RoleUser, "Ann", "red fox"), doc("s", 7, memory.RoleUser, "Bob", strings.Repeat("blue fox fox. ", 100)), doc("t", 1, memory.RoleAssistant, "", ""),
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= crc32.Size { // reach behind the checksum
 			data = withChecksum(slices.Clone(data))
 		}
-		docs, err := rank.DecodeSegment(data)
+		docs, err := segment.Decode(data)
 		x := rank.NewIndex()
 		if err2 := x.AddSegment(data); (err == nil) != (err2 == nil) {
-			t.Fatalf("DecodeSegment: %v, AddSegment: %v", err, err2)
+			t.Fatalf("Decode: %v, AddSegment: %v", err, err2)
 		}
 		if err != nil {
 			return
@@ -158,7 +159,7 @@ func FuzzDecodeSegment(f *testing.F) {
 			t.Fatalf("%d messages of %d", x.Messages(), len(docs))
 		}
 		x.Search(rank.Query{Terms: []string{"fox", "red"}, Explain: true})
-		back, err := rank.DecodeSegment(rank.EncodeSegment(docs))
+		back, err := segment.Decode(segment.Encode(docs))
 		if diff := cmp.Diff(docs, back, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%v %s", err, diff)
 		}

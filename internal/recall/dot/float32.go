@@ -1,11 +1,11 @@
-package rank
+package dot
 
-// block is how many products one step of dot adds: eight sums side by side keep the processor busy, which measured
+// block is how many products one step of Float32 adds: eight sums side by side keep the processor busy, which measured
 // twice as fast as one sum.
 const block = 8
 
-// Dot is the inner product of two vectors of one length: their cosine when both have length 1.
-func Dot(a, b []float32) float32 {
+// Float32 is the inner product of two vectors of one length: their cosine when both have length 1.
+func Float32(a, b []float32) float32 {
 	var s [block]float32
 	n := len(a) - len(a)%block
 	b = b[:len(a)]

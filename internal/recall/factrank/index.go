@@ -1,4 +1,6 @@
-package rank
+// Package factrank finds and scores a user's facts by their words, their vectors and the times at which they began to hold. It holds one
+// user's facts in memory. It is pure: equal facts and queries give equal hits, in whatever order the facts came.
+package factrank
 
 import (
 	"cmp"
@@ -12,9 +14,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-// FactIndex holds one user's facts to be ranked by words and by meaning. Reads may run side by side, a change must run
+// Index holds one user's facts to be ranked by words and by meaning. Reads may run side by side, a change must run
 // alone.
-type FactIndex struct {
+type Index struct {
 	facts    []memory.Fact // by number; what a number stood for may be dead
 	live     []bool
 	lengths  []int32
@@ -50,9 +52,9 @@ type traits struct {
 	learnt       bool // from messages: it has evidence
 }
 
-// NewFactIndex makes an empty index.
-func NewFactIndex() *FactIndex {
-	return &FactIndex{
+// NewIndex makes an empty index.
+func NewIndex() *Index {
+	return &Index{
 		scratch: sync.Pool{New: func() any { return &factScratch{} }},
 		numbers: map[string]int32{}, postings: map[string][]int32{},
 		sessions: map[memory.SessionKey]int32{},
@@ -60,10 +62,10 @@ func NewFactIndex() *FactIndex {
 }
 
 // Len is how many facts the index holds, superseded ones included.
-func (x *FactIndex) Len() int { return x.size }
+func (x *Index) Len() int { return x.size }
 
 // WithoutVector is how many current facts have no vector here.
-func (x *FactIndex) WithoutVector() int {
+func (x *Index) WithoutVector() int {
 	n := 0
 	for i, row := range x.rows {
 		if row == noRow && x.traits[i].open {
@@ -74,7 +76,7 @@ func (x *FactIndex) WithoutVector() int {
 }
 
 // IDsWithoutVector are the current facts that have no vector here, in the order in which they were put.
-func (x *FactIndex) IDsWithoutVector() (ids []string) {
+func (x *Index) IDsWithoutVector() (ids []string) {
 	for i, row := range x.rows {
 		if row == noRow && x.traits[i].open {
 			ids = append(ids, x.facts[i].ID)
@@ -84,13 +86,13 @@ func (x *FactIndex) IDsWithoutVector() (ids []string) {
 }
 
 // Has reports whether the index holds a fact, superseded ones included.
-func (x *FactIndex) Has(id string) bool {
+func (x *Index) Has(id string) bool {
 	_, ok := x.numbers[id]
 	return ok
 }
 
 // Bytes is about how much memory the index takes: TestBytesAreThoseOfTheHeap.
-func (x *FactIndex) Bytes() int64 {
+func (x *Index) Bytes() int64 {
 	const (
 		perTerm    = 112 // its entry in the map with the map's room to grow, and the list's own room
 		perNumber  = 48  // an id's entry in its map
@@ -102,7 +104,7 @@ func (x *FactIndex) Bytes() int64 {
 }
 
 // All returns every fact, superseded ones included, by id.
-func (x *FactIndex) All() []memory.Fact {
+func (x *Index) All() []memory.Fact {
 	out := make([]memory.Fact, 0, x.size)
 	for n, f := range x.facts {
 		if x.live[n] {
@@ -115,7 +117,7 @@ func (x *FactIndex) All() []memory.Fact {
 
 // Put adds a fact, or replaces what the index has of it. A fact whose text changed loses its vector, and no other: the
 // primary store makes a new one for a new text only.
-func (x *FactIndex) Put(f memory.Fact) {
+func (x *Index) Put(f memory.Fact) {
 	n, ok := x.numbers[f.ID]
 	if !ok {
 		x.insert(f)
@@ -139,14 +141,14 @@ func (x *FactIndex) Put(f memory.Fact) {
 }
 
 // Forget takes a fact out.
-func (x *FactIndex) Forget(id string) {
+func (x *Index) Forget(id string) {
 	if n, ok := x.numbers[id]; ok {
 		x.remove(n)
 		delete(x.numbers, id)
 	}
 }
 
-func (x *FactIndex) insert(f memory.Fact) {
+func (x *Index) insert(f memory.Fact) {
 	n := int32(len(x.facts))
 	terms := text.Terms(f.Words())
 	x.facts, x.live, x.rows = append(x.facts, f), append(x.live, true), append(x.rows, noRow)
@@ -169,7 +171,7 @@ func (x *FactIndex) insert(f memory.Fact) {
 // pinned is the weight of pinned facts, above every significance.
 const pinned = 255
 
-func (x *FactIndex) traitsOf(f memory.Fact) traits {
+func (x *Index) traitsOf(f memory.Fact) traits {
 	significance := uint8(min(max(f.Significance, 0), 10))
 	t := traits{
 		born: f.ValidFrom.UnixMicro(), id: idStart(f.ID), session: x.session(learntIn(f)), category: uint8(f.Category),
@@ -190,7 +192,7 @@ func idStart(id string) uint64 {
 }
 
 // compareIDs orders by id. Most ids differ in their start, so that the facts, which lie far apart, are not read.
-func (x *FactIndex) compareIDs(a, b int32) int {
+func (x *Index) compareIDs(a, b int32) int {
 	if p, q := x.traits[a].id, x.traits[b].id; p != q {
 		return cmp.Compare(p, q)
 	}
@@ -198,7 +200,7 @@ func (x *FactIndex) compareIDs(a, b int32) int {
 }
 
 // session is the number of a session that a fact was first said in.
-func (x *FactIndex) session(key memory.SessionKey) int32 {
+func (x *Index) session(key memory.SessionKey) int32 {
 	n, ok := x.sessions[key]
 	if !ok {
 		n = int32(len(x.learnt))
@@ -229,7 +231,7 @@ func termBytes(terms []string) int64 {
 }
 
 // remove leaves the number as a dead one: postings name it no more.
-func (x *FactIndex) remove(n int32) {
+func (x *Index) remove(n int32) {
 	for _, t := range x.words[n] {
 		x.postings[t] = slices.DeleteFunc(x.postings[t], func(m int32) bool { return m == n })
 		if len(x.postings[t]) == 0 {
@@ -256,7 +258,7 @@ func learntIn(f memory.Fact) memory.SessionKey {
 
 // SetVector gives a fact its vector, of length 1; a fact that the index does not have is passed over. A vector of
 // another dimension than the ones before drops those: they are of another model.
-func (x *FactIndex) SetVector(id string, v []float32) {
+func (x *Index) SetVector(id string, v []float32) {
 	n, ok := x.numbers[id]
 	if !ok {
 		return
@@ -272,7 +274,7 @@ func (x *FactIndex) SetVector(id string, v []float32) {
 }
 
 // freeRow takes the fact's vector out, if it has one.
-func (x *FactIndex) freeRow(n int32) {
+func (x *Index) freeRow(n int32) {
 	if row := x.rows[n]; row != noRow {
 		x.vectors.freeRow(row)
 		x.rows[n] = noRow
@@ -280,7 +282,7 @@ func (x *FactIndex) freeRow(n int32) {
 }
 
 // DropVectors takes all vectors out: they are of another model, or a view has them.
-func (x *FactIndex) DropVectors() {
+func (x *Index) DropVectors() {
 	x.vectors = factVectors{}
 	for n := range x.rows {
 		x.rows[n] = noRow
@@ -288,7 +290,7 @@ func (x *FactIndex) DropVectors() {
 }
 
 // LearntIn returns the current facts that were first said in the session, the latest first, equal times by id.
-func (x *FactIndex) LearntIn(session memory.SessionKey) []memory.Fact {
+func (x *Index) LearntIn(session memory.SessionKey) []memory.Fact {
 	in, ok := x.sessions[session]
 	if !ok {
 		return nil

@@ -1,4 +1,4 @@
-package rank
+package factrank
 
 import (
 	"math"
@@ -68,7 +68,7 @@ func (t *factVectors) set(row int32, v []float32) {
 		return
 	}
 	high, low := t.row(row)
-	step := float64(largestOf(v)) / math.MaxInt8
+	step := float64(dot.Largest(v)) / math.MaxInt8
 	squares := 0.0
 	for i, c := range v {
 		high[i], low[i] = 0, 0
@@ -94,51 +94,51 @@ func (t *factVectors) row(no int32) (high, low []int8) {
 }
 
 // factQuery divides a vector into as many steps as can be.
-func factQuery(v []float32) steppedQuery {
-	q := stepped(v, dot.MostSteps(dot.Padded(len(v))))
-	q.whole = v
+func factQuery(v []float32) dot.SteppedQuery {
+	q := dot.Stepped(v, dot.MostSteps(dot.Padded(len(v))))
+	q.Whole = v
 	return q
 }
 
 // likely is the inner product with a row but for its low halves, and that of the high halves in steps, from which cosine goes on.
-func (t *factVectors) likely(q *steppedQuery, row int32) (cosine float32, high int32) {
+func (t *factVectors) likely(q *dot.SteppedQuery, row int32) (cosine float32, high int32) {
 	if t.areWhole() {
-		return Dot(q.whole, t.wholeRow(row)), 0
+		return dot.Float32(q.Whole, t.wholeRow(row)), 0
 	}
 	width := dot.Padded(t.dim)
 	from := int(row%chunkRows) * width
-	high = dot.Int8(t.chunks[row/chunkRows].high[from:from+width], q.steps)
-	return float32(high) * q.step * t.steps[row], high
+	high = dot.Int8(t.chunks[row/chunkRows].high[from:from+width], q.Steps)
+	return float32(high) * q.Step * t.steps[row], high
 }
 
 // slack is by how much likely can differ from cosine: no more than the product of the lengths of the query and of what the low halves
 // add, and what rounding of either does.
-func (t *factVectors) slack(q *steppedQuery, row int32) float64 {
-	if q.unit == 0 || t.areWhole() {
+func (t *factVectors) slack(q *dot.SteppedQuery, row int32) float64 {
+	if q.Unit == 0 || t.areWhole() {
 		return 0
 	}
-	return float64(t.lows[row])*float64(q.step/q.unit) + cosineSlack
+	return float64(t.lows[row])*float64(q.Step/q.Unit) + cosineSlack
 }
 
 // mostSlack is at least the slack of every row.
-func (t *factVectors) mostSlack(q *steppedQuery) float64 {
-	if q.unit == 0 || t.areWhole() {
+func (t *factVectors) mostSlack(q *dot.SteppedQuery) float64 {
+	if q.Unit == 0 || t.areWhole() {
 		return 0
 	}
-	return float64(t.low)*float64(q.step/q.unit) + cosineSlack
+	return float64(t.low)*float64(q.Step/q.Unit) + cosineSlack
 }
 
 // cosineSlack is far more than single precision takes from a product of vectors of length 1.
 const cosineSlack = 1e-5
 
 // cosine is the inner product with a row: for vectors of length 1 their cosine. high is what likely returned for both.
-func (t *factVectors) cosine(q *steppedQuery, row, high int32) float32 {
+func (t *factVectors) cosine(q *dot.SteppedQuery, row, high int32) float32 {
 	if t.areWhole() {
-		return Dot(q.whole, t.wholeRow(row))
+		return dot.Float32(q.Whole, t.wholeRow(row))
 	}
 	_, lows := t.row(row)
-	low := dot.Int8(lows, q.steps)
-	return float32((float64(high) + float64(low)/lowSteps) * float64(q.step) * float64(t.steps[row]))
+	low := dot.Int8(lows, q.Steps)
+	return float32((float64(high) + float64(low)/lowSteps) * float64(q.Step) * float64(t.steps[row]))
 }
 
 func (t *factVectors) bytes() int64 {

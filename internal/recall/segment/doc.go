@@ -1,7 +1,6 @@
-// Package rank finds old messages by their words. It holds one user's search index: in memory to be searched, and as
-// immutable segments to be stored. It is pure: equal documents and queries give equal results, in whatever order the
-// documents came.
-package rank
+// Package segment makes documents of messages, and packs documents into immutable segments to be stored. It is pure: equal documents
+// give equal bytes, in whatever order they came.
+package segment
 
 import (
 	"sort"
@@ -55,7 +54,7 @@ func Analyze(m memory.PlacedMessage) Doc {
 		MentionsTime: when.MentionsTime(words), Mentions: when.MentionsIn(words), Disclosure: disclosureOf(m.Message.Role, words),
 	}
 	for _, span := range text.Passages(words) {
-		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: count(text.Terms(span.Of(words)))})
+		doc.Passages = append(doc.Passages, Passage{Span: span, Terms: CountTerms(text.Terms(span.Of(words)))})
 	}
 	doc.Standing = doc.Role == memory.RoleUser && len(doc.Passages) == 1 && promptinjection.IsStanding(words)
 	return doc
@@ -75,8 +74,8 @@ func disclosureOf(role memory.Role, words string) promptinjection.Disclosure {
 	return promptinjection.DisclosesSomething
 }
 
-// count returns each term once, sorted. It reorders terms.
-func count(terms []string) []TermCount {
+// CountTerms returns each term once, sorted. It reorders terms.
+func CountTerms(terms []string) []TermCount {
 	sort.Strings(terms)
 	var out []TermCount
 	for _, t := range terms {

@@ -1,4 +1,4 @@
-package rank_test
+package factrank_test
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/factrank"
 	"github.com/stratamem/strata/internal/recall/rank"
 	"github.com/stratamem/strata/internal/testing/conversations"
 	"github.com/stratamem/strata/internal/testing/llmtest"
@@ -32,15 +34,15 @@ func fact(id, words string, significance int, session string, daysAgo int) memor
 	return f
 }
 
-func factIndex(facts ...memory.Fact) *rank.FactIndex {
-	x := rank.NewFactIndex()
+func factIndex(facts ...memory.Fact) *factrank.Index {
+	x := factrank.NewIndex()
 	for _, f := range facts {
 		x.Put(f)
 	}
 	return x
 }
 
-func factIDs(hits []rank.FactHit) []string {
+func factIDs(hits []factrank.Hit) []string {
 	var out []string
 	for _, h := range hits {
 		out = append(out, h.Fact.ID)
@@ -48,7 +50,7 @@ func factIDs(hits []rank.FactHit) []string {
 	return out
 }
 
-var plain = rank.FactFormula{Relevance: 1, Significance: 1, Recency: 1, HalfLife: 30 * 24 * time.Hour}
+var plain = factrank.Formula{Relevance: 1, Significance: 1, Recency: 1, HalfLife: 30 * 24 * time.Hour}
 
 func TestFacts(t *testing.T) {
 	tea := fact("tea", "Drinks green tea in the morning", 4, "s1", 0)
@@ -56,7 +58,7 @@ func TestFacts(t *testing.T) {
 	cat := fact("cat", "Has a cat named Miso", 6, "s2", 30)
 
 	t.Run("the score is relevance times significance times recency", func(t *testing.T) {
-		hits := factIndex(tea, job, cat).Search(rank.FactQuery{Terms: text.Terms("a cat"), AsOf: factDay, Formula: plain, MinScore: .01})
+		hits := factIndex(tea, job, cat).Search(factrank.Query{Terms: text.Terms("a cat"), AsOf: factDay, Formula: plain, MinScore: .01})
 		if len(hits) != 1 || hits[0].Fact.ID != "cat" {
 			t.Fatalf("hits %v", factIDs(hits))
 		}
@@ -71,13 +73,13 @@ func TestFacts(t *testing.T) {
 	t.Run("a pinned fact does not age", func(t *testing.T) {
 		pinned := cat
 		pinned.Pinned = true
-		hits := factIndex(pinned).Search(rank.FactQuery{Terms: text.Terms("cat"), AsOf: factDay, Formula: plain})
+		hits := factIndex(pinned).Search(factrank.Query{Terms: text.Terms("cat"), AsOf: factDay, Formula: plain})
 		if hits[0].Recency != 1 {
 			t.Errorf("recency %v", hits[0].Recency)
 		}
 	})
 	t.Run("a fact keeps its vector until its text changes", func(t *testing.T) {
-		q := rank.FactQuery{Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01}
+		q := factrank.Query{Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01}
 		x := factIndex(tea, cat)
 		x.SetVector("tea", []float32{1, 0})
 		elsewhere, named, reworded := tea, tea, tea
@@ -96,7 +98,7 @@ func TestFacts(t *testing.T) {
 		}
 	})
 	t.Run("what matters too little or is left out takes nobody's place", func(t *testing.T) {
-		x := rank.NewFactIndex()
+		x := factrank.NewIndex()
 		for i := range 300 { // more than a retriever hands to the score
 			x.Put(fact(fmt.Sprint("near", i), "likes tea", 2, "", i))
 			x.SetVector(fmt.Sprint("near", i), []float32{1, 0})
@@ -106,11 +108,11 @@ func TestFacts(t *testing.T) {
 		pinned := fact("pinned", "likes tea", 1, "", 0)
 		pinned.Pinned = true
 		x.Put(pinned)
-		q := rank.FactQuery{Terms: text.Terms("tea"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, Limit: 10, Fill: 10}
+		q := factrank.Query{Terms: text.Terms("tea"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, Limit: 10, Fill: 10}
 		least, omitting := q, q
 		least.MinSignificance = 5
 		omitting.Omits = func(f *memory.Fact) bool { return strings.HasPrefix(f.ID, "near") }
-		for name, q := range map[string]rank.FactQuery{"too little": least, "left out": omitting} {
+		for name, q := range map[string]factrank.Query{"too little": least, "left out": omitting} {
 			got := factIDs(x.Search(q))
 			if slices.Sort(got); !slices.Equal(got, []string{"far", "pinned"}) {
 				t.Errorf("%s: got %v", name, got)
@@ -122,7 +124,7 @@ func TestFacts(t *testing.T) {
 		job.Text = "Is allergic to nuts"
 		pinned := cat
 		pinned.Pinned = true
-		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 2, CoreSignificance: 8}
+		q := factrank.Query{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 2, CoreSignificance: 8}
 		if got := factIDs(factIndex(tea, job, pinned).Search(q)); !slices.Equal(got, []string{"cat", "job"}) {
 			t.Errorf("got %v", got)
 		}
@@ -133,13 +135,13 @@ func TestFacts(t *testing.T) {
 	})
 	t.Run("of what was not found only names, health and diet are of the core, however significant the others are", func(t *testing.T) {
 		nuts, gold := fact("nuts", "Is allergic to nuts", 8, "", 1), fact("gold", "Cancelled the Gold membership", 10, "", 0)
-		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Core: 5, CoreSignificance: 7}
+		q := factrank.Query{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, Core: 5, CoreSignificance: 7}
 		if got := factIDs(factIndex(nuts, gold).Search(q)); !slices.Equal(got, []string{"nuts"}) {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("the core keeps up to half of the places, and fill takes what is left", func(t *testing.T) {
-		x := rank.NewFactIndex()
+		x := factrank.NewIndex()
 		for i := range 5 {
 			x.Put(fact(fmt.Sprint("tea", i), "likes tea", 5, "", i))
 			x.Put(fact(fmt.Sprint("nuts", i), "is allergic to nuts", 8, "", i))
@@ -149,13 +151,13 @@ func TestFacts(t *testing.T) {
 			limit int
 			want  string
 		}{{4, "tea0 tea1 nuts0 nuts1"}, {8, "tea0 tea1 tea2 tea3 nuts0 nuts1 nuts2 nuts3"}, {11, "tea0 tea1 tea2 tea3 tea4 nuts0 nuts1 nuts2 nuts3 nuts4 car0"}} {
-			q := rank.FactQuery{Terms: text.Terms("tea"), AsOf: factDay, Formula: plain, Limit: c.limit, Core: 5, CoreSignificance: 7, Fill: 20}
+			q := factrank.Query{Terms: text.Terms("tea"), AsOf: factDay, Formula: plain, Limit: c.limit, Core: 5, CoreSignificance: 7, Fill: 20}
 			hits := x.Search(q)
 			if got := strings.Join(factIDs(hits), " "); got != c.want {
 				t.Errorf("%d: got %v, want %v", c.limit, got, c.want)
 			}
 			for _, h := range hits {
-				if want := map[byte]rank.FactUse{'t': rank.FactFound, 'n': rank.FactCore, 'c': rank.FactFill}[h.Fact.ID[0]]; h.Use != want {
+				if want := map[byte]factrank.Use{'t': factrank.Found, 'n': factrank.Core, 'c': factrank.Fill}[h.Fact.ID[0]]; h.Use != want {
 					t.Errorf("%s is used as %d", h.Fact.ID, h.Use)
 				}
 			}
@@ -165,7 +167,7 @@ func TestFacts(t *testing.T) {
 		x := factIndex(tea, cat)
 		x.SetVector("tea", []float32{1, 0})
 		x.SetVector("cat", []float32{0, 1})
-		q := rank.FactQuery{Vector: []float32{.96, .28}, AsOf: factDay, Formula: plain, Unrelated: .3}
+		q := factrank.Query{Vector: []float32{.96, .28}, AsOf: factDay, Formula: plain, Unrelated: .3}
 		if got := factIDs(x.Search(q)); !slices.Equal(got, []string{"tea"}) {
 			t.Errorf("got %v", got)
 		}
@@ -183,7 +185,7 @@ func TestFacts(t *testing.T) {
 			wish.Tags = []string{memory.TagWish}
 			x.Put(wish)
 		}
-		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 1, CoreSignificance: 8, Wishes: 3}
+		q := factrank.Query{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, Core: 1, CoreSignificance: 8, Wishes: 3}
 		if got := factIDs(x.Search(q)); !slices.Equal(got, []string{"job", "wish4", "wish3", "wish2"}) {
 			t.Errorf("got %v", got)
 		}
@@ -193,11 +195,11 @@ func TestFacts(t *testing.T) {
 		}
 	})
 	t.Run("of many in the core the most significant and latest stand, whatever the order in which they were learnt", func(t *testing.T) {
-		x := rank.NewFactIndex()
+		x := factrank.NewIndex()
 		for i := range 100 {
 			x.Put(fact(fmt.Sprintf("%02d", i), "is allergic to something", 1+i*7%10, "", i*3%100))
 		}
-		q := rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, CoreSignificance: 8}
+		q := factrank.Query{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01, CoreSignificance: 8}
 		q.Core = 100
 		all := factIDs(x.Search(q))
 		for q.Core = range 31 {
@@ -207,7 +209,7 @@ func TestFacts(t *testing.T) {
 		}
 	})
 	t.Run("a threshold leaves out what says nothing about the query", func(t *testing.T) {
-		if hits := factIndex(tea, job).Search(rank.FactQuery{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
+		if hits := factIndex(tea, job).Search(factrank.Query{Terms: text.Terms("dinner"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
 			t.Errorf("got %v", factIDs(hits))
 		}
 	})
@@ -215,7 +217,7 @@ func TestFacts(t *testing.T) {
 		x := factIndex(tea, job, cat)
 		x.SetVector("tea", []float32{1, 0})
 		x.SetVector("job", []float32{0, 1})
-		hits := x.Search(rank.FactQuery{Terms: text.Terms("beverage"), Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01})
+		hits := x.Search(factrank.Query{Terms: text.Terms("beverage"), Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01})
 		if got := factIDs(hits); !slices.Equal(got, []string{"job", "tea"}) {
 			t.Fatalf("got %v", got)
 		}
@@ -238,8 +240,8 @@ func TestFacts(t *testing.T) {
 			{"beverage", "job", []float32{1, 0}, .4},
 			{"녹차", "차", []float32{1, 0}, 1},
 		} {
-			hits := x.Search(rank.FactQuery{Terms: text.Terms(c.words), Vector: c.vector, WithWords: true, AsOf: factDay, Formula: plain})
-			i := slices.IndexFunc(hits, func(h rank.FactHit) bool { return h.Fact.ID == c.id })
+			hits := x.Search(factrank.Query{Terms: text.Terms(c.words), Vector: c.vector, WithWords: true, AsOf: factDay, Formula: plain})
+			i := slices.IndexFunc(hits, func(h factrank.Hit) bool { return h.Fact.ID == c.id })
 			if i < 0 || math.Abs(hits[i].Relevance-c.want) > 1e-6 {
 				t.Errorf("%s for %q: hit %d of %+v, want relevance %.2f", c.id, c.words, i, hits, c.want)
 			}
@@ -250,7 +252,7 @@ func TestFacts(t *testing.T) {
 		old.ValidTo = factDay
 		goal := fact("goal", "Wants a second cat", 9, "s3", 0)
 		goal.Category = memory.CategoryGoal
-		hits := factIndex(old, goal, cat, tea).Search(rank.FactQuery{
+		hits := factIndex(old, goal, cat, tea).Search(factrank.Query{
 			Terms: text.Terms("miso cat tea"), Exclude: "s1", Categories: []memory.Category{memory.CategoryPreference}, AsOf: factDay, Formula: plain,
 		})
 		if got := factIDs(hits); !slices.Equal(got, []string{"cat"}) {
@@ -270,10 +272,10 @@ func TestFacts(t *testing.T) {
 		changed := tea
 		changed.Text = "Drinks coffee"
 		x.Put(changed)
-		if hits := x.Search(rank.FactQuery{Terms: text.Terms("green"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
+		if hits := x.Search(factrank.Query{Terms: text.Terms("green"), Vector: []float32{1, 0}, AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 0 {
 			t.Errorf("got %v", factIDs(hits))
 		}
-		if hits := x.Search(rank.FactQuery{Terms: text.Terms("coffee"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 1 {
+		if hits := x.Search(factrank.Query{Terms: text.Terms("coffee"), AsOf: factDay, Formula: plain, MinScore: .01}); len(hits) != 1 {
 			t.Errorf("got %v", factIDs(hits))
 		}
 	})
@@ -291,7 +293,7 @@ func TestOfEqualFactsTheLowestIDsAreFound(t *testing.T) {
 	const n, handed = 260, 200
 	for _, start := range []string{"", "f", "0197f0a2", "0197f0a2-0000-7000", "기억"} {
 		for _, vector := range [][]float32{nil, {1, 0}} {
-			x, ids := rank.NewFactIndex(), []string{start}
+			x, ids := factrank.NewIndex(), []string{start}
 			for i := range n - 1 {
 				ids = append(ids, start+strings.Repeat("x", i%9)+string(rune(i)))
 			}
@@ -302,7 +304,7 @@ func TestOfEqualFactsTheLowestIDsAreFound(t *testing.T) {
 				}
 			}
 			slices.Sort(ids)
-			hits := x.Search(rank.FactQuery{Terms: text.Terms("tea"), Vector: vector, AsOf: factDay, Formula: plain})
+			hits := x.Search(factrank.Query{Terms: text.Terms("tea"), Vector: vector, AsOf: factDay, Formula: plain})
 			if got := factIDs(hits); !slices.Equal(got, ids[:handed]) {
 				t.Errorf("ids that begin with %q: got %q, want %q", start, got, ids[:handed])
 			}
@@ -315,14 +317,14 @@ func TestALimitKeepsTheFirstOfAllHits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		words := []string{"tea", "oslo", "cat", "bakery", "piano"}
-		x := rank.NewFactIndex()
+		x := factrank.NewIndex()
 		for i := range rapid.IntRange(1, 700).Draw(t, "facts") { // more than a retriever keeps
 			f := fact(fmt.Sprint(i), words[r.IntN(5)]+" "+words[r.IntN(5)], 1+r.IntN(3), "s", r.IntN(4))
 			f.Pinned = r.IntN(50) == 0
 			x.Put(f)
 			x.SetVector(f.ID, randomDirection(r, 96))
 		}
-		q := rank.FactQuery{
+		q := factrank.Query{
 			Terms: words[:rapid.IntRange(0, 3).Draw(t, "terms")], Vector: randomDirection(r, 96), AsOf: factDay, Formula: plain,
 		}
 		all := x.Search(q)
@@ -341,9 +343,9 @@ func TestFactsHaveNoHistory(t *testing.T) {
 			said := rapid.SliceOfN(rapid.SampledFrom(words), 1, 5).Draw(t, "words")
 			facts = append(facts, fact(fmt.Sprintf("f%02d", i), fmt.Sprint(said), rapid.IntRange(1, 10).Draw(t, "significance"), "s", i%4))
 		}
-		q := rank.FactQuery{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Core: 5, CoreSignificance: 7, Fill: 5}
+		q := factrank.Query{Terms: rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "query"), AsOf: factDay, Formula: plain, Limit: 10, Core: 5, CoreSignificance: 7, Fill: 5}
 		once := factIndex(facts...).Search(q)
-		again := rank.NewFactIndex()
+		again := factrank.NewIndex()
 		for _, f := range rapid.Permutation(facts).Draw(t, "order") {
 			other := f
 			other.Text = "something else"
@@ -381,7 +383,7 @@ func randomDirection(r *rand.Rand, dim int) []float32 {
 
 func benchmarkFacts(b *testing.B, shape conversations.Shape, vector func(string) []float32) {
 	const n = 10_000
-	x := rank.NewFactIndex()
+	x := factrank.NewIndex()
 	var rows [][]float32
 	for i, words := range (conversations.Shape{Seed: shape.Seed + 7}).Queries(n) {
 		f := fact(fmt.Sprint(i), words, 1+i%10, fmt.Sprint(i%200), i%300)
@@ -389,9 +391,9 @@ func benchmarkFacts(b *testing.B, shape conversations.Shape, vector func(string)
 		rows = append(rows, vector(words))
 		x.SetVector(f.ID, rows[i])
 	}
-	var queries []rank.FactQuery
+	var queries []factrank.Query
 	for _, words := range shape.Queries(100) {
-		queries = append(queries, rank.FactQuery{
+		queries = append(queries, factrank.Query{
 			Terms: text.Terms(words), Vector: vector(words), AsOf: factDay, Formula: plain, MinScore: .05, Limit: 20,
 		})
 	}
@@ -405,7 +407,7 @@ func benchmarkFacts(b *testing.B, shape conversations.Shape, vector func(string)
 		var sum float32
 		for b.Loop() {
 			for _, row := range rows {
-				sum += rank.Dot(queries[0].Vector, row)
+				sum += dot.Float32(queries[0].Vector, row)
 			}
 		}
 		_ = sum
@@ -415,16 +417,16 @@ func benchmarkFacts(b *testing.B, shape conversations.Shape, vector func(string)
 func TestFactsWithViews(t *testing.T) {
 	tea, job := fact("tea", "Drinks green tea in the morning", 4, "s1", 0), fact("job", "Works at a bakery", 8, "s1", 0)
 	cat := fact("cat", "Has a cat named Miso", 6, "s2", 30)
-	ask := func(words string) rank.FactQuery {
-		return rank.FactQuery{Terms: text.Terms(words), Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01}
+	ask := func(words string) factrank.Query {
+		return factrank.Query{Terms: text.Terms(words), Vector: []float32{.8, .6}, AsOf: factDay, Formula: plain, MinScore: .01}
 	}
-	find := func(hits []rank.FactHit, id string) rank.FactHit {
+	find := func(hits []factrank.Hit, id string) factrank.Hit {
 		for _, h := range hits {
 			if h.Fact.ID == id {
 				return h
 			}
 		}
-		return rank.FactHit{}
+		return factrank.Hit{}
 	}
 	t.Run("a view's cosines rank as the index's own would", func(t *testing.T) {
 		own, viewed := factIndex(tea, job, cat), factIndex(tea, job, cat)
@@ -472,7 +474,7 @@ func TestFactsWithViews(t *testing.T) {
 	t.Run("ids that are not the user's change nothing", func(t *testing.T) {
 		q := ask("bakery")
 		want := factIndex(tea, job).Search(q)
-		q.Matched = []rank.FactMatch{{ID: "foreign", Score: 9}}
+		q.Matched = []factrank.Match{{ID: "foreign", Score: 9}}
 		q.Similar, q.Farther = map[string]float64{"foreign": 1}, 1
 		if d := cmp.Diff(want, factIndex(tea, job).Search(q)); d != "" {
 			t.Error(d)
@@ -480,7 +482,7 @@ func TestFactsWithViews(t *testing.T) {
 	})
 	t.Run("a full-text view adds candidates, and shows", func(t *testing.T) {
 		q := ask("bakery")
-		q.Vector, q.Matched = nil, []rank.FactMatch{{ID: "tea", Score: 3}, {ID: "job", Score: 2}}
+		q.Vector, q.Matched = nil, []factrank.Match{{ID: "tea", Score: 3}, {ID: "job", Score: 2}}
 		hits := factIndex(tea, job).Search(q)
 		if got := find(hits, "job").Retrievers; len(got) != 2 || got[1] != (rank.RetrieverScore{Name: rank.RetrieverElasticsearch, Rank: 2, Score: 2}) {
 			t.Errorf("retrievers %v", got)
@@ -492,13 +494,13 @@ func TestFactsWithViews(t *testing.T) {
 	t.Run("what a view finds passes the same filters", func(t *testing.T) {
 		q := ask("beverage")
 		q.Categories = []memory.Category{memory.CategoryGoal}
-		q.Similar, q.Farther, q.Matched = map[string]float64{"tea": 1}, 1, []rank.FactMatch{{ID: "job", Score: 2}}
+		q.Similar, q.Farther, q.Matched = map[string]float64{"tea": 1}, 1, []factrank.Match{{ID: "job", Score: 2}}
 		if hits := factIndex(tea, job).Search(q); len(hits) != 0 {
 			t.Errorf("got %v", factIDs(hits))
 		}
 	})
 	t.Run("memory follows the vectors, not the facts", func(t *testing.T) {
-		x := rank.NewFactIndex()
+		x := factrank.NewIndex()
 		for i := range 1000 {
 			x.Put(fact(fmt.Sprint(i), "likes something", 5, "", 0))
 		}
@@ -526,7 +528,7 @@ func TestSourcesByMeaning(t *testing.T) {
 	for id, v := range map[string][]float32{"tea": {.6, .8}, "job": {.8, .6}, "cat": {1, 0}, "dog": {-1, 0}} {
 		x.SetVector(id, v)
 	}
-	sources := func(q rank.FactQuery) string {
+	sources := func(q factrank.Query) string {
 		out := ""
 		_, sources := x.SearchWithSources(q)
 		for _, m := range sources {
@@ -535,18 +537,18 @@ func TestSourcesByMeaning(t *testing.T) {
 		return out
 	}
 	t.Run("a message is as near as its nearest fact", func(t *testing.T) {
-		if got := sources(rank.FactQuery{Vector: []float32{1, 0}}); got != "s11 1.0 s21 0.8 " {
+		if got := sources(factrank.Query{Vector: []float32{1, 0}}); got != "s11 1.0 s21 0.8 " {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("facts of an excluded session have none", func(t *testing.T) {
-		if got := sources(rank.FactQuery{Vector: []float32{1, 0}, Exclude: "s1"}); got != "s21 0.8 " {
+		if got := sources(factrank.Query{Vector: []float32{1, 0}, Exclude: "s1"}); got != "s21 0.8 " {
 			t.Errorf("got %q", got)
 		}
 	})
 	t.Run("cosines of a view count where the index has no vector", func(t *testing.T) {
 		x := factIndex(fact("tea", "Drinks green tea", 4, "s1", 0))
-		_, got := x.SearchWithSources(rank.FactQuery{Vector: []float32{1, 0}, Similar: map[string]float64{"tea": .5}})
+		_, got := x.SearchWithSources(factrank.Query{Vector: []float32{1, 0}, Similar: map[string]float64{"tea": .5}})
 		if len(got) != 1 || got[0].Score != .5 {
 			t.Errorf("got %+v", got)
 		}

@@ -1,4 +1,4 @@
-package rank
+package factrank
 
 import (
 	"cmp"
@@ -44,7 +44,7 @@ func TestCosinesOfFactsAreAsNearAsTheirStepsAllow(t *testing.T) {
 			if dim <= fewNumbers {
 				break
 			}
-			most += math.Abs(float64(query[i]*vectors.steps[0]))/(2*lowSteps) + math.Abs(float64(v[i]*q.step))/2
+			most += math.Abs(float64(query[i]*vectors.steps[0]))/(2*lowSteps) + math.Abs(float64(v[i]*q.Step))/2
 		}
 		likely, high := vectors.likely(&q, 0)
 		want, got := exactCosine(query, v), float64(vectors.cosine(&q, 0, high))
@@ -82,7 +82,7 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		const n, dim = 1500, 256
-		x := NewFactIndex()
+		x := NewIndex()
 		center := unitVector(r, dim)
 		all := map[string][]float32{}
 		for i := range n {
@@ -116,9 +116,9 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 		want = want[:min(len(want), factCandidates)]
 		s := &factScratch{}
 		s.grow(len(x.facts))
-		ask := FactQuery{Vector: query, Categories: []memory.Category{1}}
+		ask := Query{Vector: query, Categories: []memory.Category{1}}
 		x.admit(ask, s)
-		x.compareVectors(ask, s).finish()
+		x.compareVectors(ask, s).Finish()
 		for _, row := range x.rows {
 			if row != noRow && x.vectors.slack(&s.query, row) > x.vectors.mostSlack(&s.query) {
 				t.Fatalf("seed %d: row %d has more slack than any", seed, row)
@@ -137,7 +137,7 @@ func TestTheNearestFactsAreThoseOfAllCosines(t *testing.T) {
 }
 
 // addMissing puts facts into rows that were freed.
-func (x *FactIndex) addMissing(all map[string][]float32, r *rand.Rand, dim int) {
+func (x *Index) addMissing(all map[string][]float32, r *rand.Rand, dim int) {
 	for i := range 20 {
 		id := fmt.Sprint("again-", i)
 		x.Put(memory.Fact{ID: id, Text: "Likes coffee", Category: 1, Significance: 5})

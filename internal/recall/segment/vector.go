@@ -1,8 +1,6 @@
-package rank
+package segment
 
-import (
-	"math"
-)
+import "math"
 
 // Vector is the embedding of a message. Only its direction counts: values are multiples of any step.
 type Vector struct {

@@ -1,10 +1,13 @@
-package rank
+package factrank
 
 import (
 	"cmp"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
 // scoredFact is what a retriever thinks of a fact.
@@ -15,11 +18,11 @@ type scoredFact struct {
 
 // factRetriever keeps the best facts of one retriever: a heap with the worst on top.
 type factRetriever struct {
-	x    *FactIndex
+	x    *Index
 	best []scoredFact
 }
 
-func (x *FactIndex) newRetriever() factRetriever {
+func (x *Index) newRetriever() factRetriever {
 	return factRetriever{x, make([]scoredFact, 0, min(x.size, factCandidates))}
 }
 
@@ -87,7 +90,7 @@ func (a *factRetriever) sorted() []scoredFact {
 
 // addLexical ranks by BM25 over the words (k1 1.2, b .5, each word once), and notes the share of the query's idf that
 // each fact matches.
-func (x *FactIndex) addLexical(q FactQuery, s *factScratch) {
+func (x *Index) addLexical(q Query, s *factScratch) {
 	terms, total := slices.Clone(q.Terms), 0.0
 	slices.Sort(terms)
 	mean := max(float64(x.length)/float64(max(x.size, 1)), 1)
@@ -133,7 +136,7 @@ func addShare(shares []float64, touched []int32, count int, fact int32, by float
 
 // nearest returns the facts with the highest cosines, the best first, after compareVectors has finished. What that leaves behind cannot
 // be among them.
-func (x *FactIndex) nearest(q FactQuery, s *factScratch) []scoredFact {
+func (x *Index) nearest(q Query, s *factScratch) []scoredFact {
 	x.addSimilar(q.Similar, s.cosines)
 	least := x.leastNear(s)
 	most := x.vectors.mostSlack(&s.query)
@@ -169,7 +172,7 @@ func (a *factRetriever) offerCosine(n int32, s *factScratch) {
 
 // leastNear is a cosine that as many facts reach as a retriever takes, whatever the first pass left out of theirs; 0 where fewer do. It
 // rises while they are counted, so that most facts need one look.
-func (x *FactIndex) leastNear(s *factScratch) float64 {
+func (x *Index) leastNear(s *factScratch) float64 {
 	var near reached
 	atLeast := float32(0)
 	for n, c := range s.cosines[:len(x.facts)] {
@@ -205,7 +208,7 @@ const scoreSteps = 4096
 func stepOf(score float64) int { return min(max(int(score*scoreSteps), 0), scoreSteps-1) }
 
 // slack is by how much the cosine of the first pass can be wrong.
-func (x *FactIndex) slack(n int32, s *factScratch) float64 {
+func (x *Index) slack(n int32, s *factScratch) float64 {
 	if row := x.rows[n]; row != noRow {
 		return x.vectors.slack(&s.query, row)
 	}
@@ -213,9 +216,9 @@ func (x *FactIndex) slack(n int32, s *factScratch) float64 {
 }
 
 // cosine is that of a fact after nearest ran: of its vector here, else what the view responded, else 0.
-func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
+func (x *Index) cosine(n int32, s *factScratch) float64 {
 	row := x.rows[n]
-	if row == noRow || s.query.steps == nil {
+	if row == noRow || s.query.Steps == nil {
 		return float64(s.cosines[n])
 	}
 	if s.exact[n] == 0 {
@@ -225,7 +228,7 @@ func (x *FactIndex) cosine(n int32, s *factScratch) float64 {
 }
 
 // addSimilar sets the cosines that a view answered. What the index works out itself is exact and fresh: it stays.
-func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
+func (x *Index) addSimilar(similar map[string]float64, cosines []float32) {
 	for id, cosine := range similar {
 		if n, ok := x.numbers[id]; ok && x.rows[n] == noRow {
 			cosines[n] = float32(cosine)
@@ -234,7 +237,7 @@ func (x *FactIndex) addSimilar(similar map[string]float64, cosines []float32) {
 }
 
 // addMatched takes what a full-text view found as candidates.
-func (x *FactIndex) addMatched(q FactQuery, s *factScratch) {
+func (x *Index) addMatched(q Query, s *factScratch) {
 	for i, m := range q.Matched {
 		if n, ok := x.numbers[m.ID]; ok && s.admitted[n] {
 			s.add(byView, n, i+1, m.Score)
@@ -243,15 +246,15 @@ func (x *FactIndex) addMatched(q FactQuery, s *factScratch) {
 }
 
 // addTimes takes the facts that began to hold in a time that the query names as candidates, the latest first.
-func (x *FactIndex) addTimes(q FactQuery, s *factScratch) {
+func (x *Index) addTimes(q Query, s *factScratch) {
 	if len(q.Times) == 0 {
 		return
 	}
-	times := namedTimes(q.Times)
+	times := rank.NamedTimes(q.Times)
 	var in []int32
 	for n := range x.facts {
 		began := x.facts[n].ValidFrom.UnixMilli()
-		fits := func(t namedTime) bool { return t.holds(began) }
+		fits := func(t rank.NamedTime) bool { return t.Holds(began) }
 		if s.admitted[n] && slices.ContainsFunc(times, fits) {
 			in = append(in, int32(n))
 		}
@@ -265,16 +268,16 @@ func (x *FactIndex) addTimes(q FactQuery, s *factScratch) {
 }
 
 // compareVectors starts the first pass: it sets what the high halves of all numbers make of the cosines of the facts with a vector.
-func (x *FactIndex) compareVectors(q FactQuery, s *factScratch) *scan {
+func (x *Index) compareVectors(q Query, s *factScratch) *dot.Scan {
 	clear(s.cosines[:len(x.facts)])
 	clear(s.exact[:len(x.facts)])
-	s.query = steppedQuery{}
+	s.query = dot.SteppedQuery{}
 	rows := 0
 	if len(q.Vector) > 0 && len(q.Vector) == x.vectors.dim {
 		s.query = factQuery(q.Vector)
 		rows = len(x.vectors.owners)
 	}
-	return startScan(rows, func(from, to int) {
+	return dot.StartScan(rows, func(from, to int) {
 		for row := from; row < to; row++ {
 			if owner := x.vectors.owners[row]; owner != noRow {
 				s.cosines[owner], s.highs[owner] = x.vectors.likely(&s.query, int32(row))
@@ -284,9 +287,9 @@ func (x *FactIndex) compareVectors(q FactQuery, s *factScratch) *scan {
 }
 
 // relevance is the cosine of a fact whose vector is here or in the view, where the query has one; else the share of the
-// words. Of a fact that the view left out for being too far it is known how far it is at least. For FactQuery.WithWords
+// words. Of a fact that the view left out for being too far it is known how far it is at least. For Query.WithWords
 // see withWords.
-func (x *FactIndex) relevance(q *FactQuery, n int32, s *factScratch, dense bool) float64 {
+func (x *Index) relevance(q *Query, n int32, s *factScratch, dense bool) float64 {
 	if !dense {
 		return s.shares[n]
 	}
@@ -320,7 +323,7 @@ func withWords(share, cosine float64) float64 {
 	return max(share, min(wordsGain*(share+cosine)/2, 1))
 }
 
-func (x *FactIndex) score(q *FactQuery, n int32, relevance float64) factCandidate {
+func (x *Index) score(q *Query, n int32, relevance float64) factCandidate {
 	t := &x.traits[n] // the facts themselves lie far apart
 	c := factCandidate{n: n, relevance: relevance, significance: float64(t.significance) / 10, recency: t.recency(q.AsOf, q.Formula.HalfLife)}
 	if relevance == 0 && q.Formula.Relevance > 0 {
@@ -331,7 +334,7 @@ func (x *FactIndex) score(q *FactQuery, n int32, relevance float64) factCandidat
 }
 
 // scoreAs is the score of a fact that was not found.
-func (x *FactIndex) scoreAs(use FactUse, q *FactQuery, n int32, relevance float64) factCandidate {
+func (x *Index) scoreAs(use Use, q *Query, n int32, relevance float64) factCandidate {
 	c := x.score(q, n, relevance)
 	c.use = use
 	return c

@@ -1,4 +1,4 @@
-package rank
+package segment
 
 import (
 	"bytes"
@@ -50,11 +50,11 @@ var errDamaged = errors.New("segment is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// EncodeSegment packs documents of Analyze for storage; seqs count from 1. Equal sets of documents give equal bytes; of
+// Encode packs documents of Analyze for storage; seqs count from 1. Equal sets of documents give equal bytes; of
 // several documents with one place the first is kept. Of the vectors only those of the highest version are kept: lower
 // ones are of a model that was replaced.
-func EncodeSegment(docs []Doc) []byte {
-	docs = distinct(docs)
+func Encode(docs []Doc) []byte {
+	docs = Distinct(docs)
 	b := append(make([]byte, 0, 64*len(docs)+64), segmentMagic...)
 	b = append(b, segmentVersion)
 	b = appendSessions(b, docs)
@@ -65,8 +65,8 @@ func EncodeSegment(docs []Doc) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// distinct returns the documents by place, each place once.
-func distinct(docs []Doc) []Doc {
+// Distinct returns the documents by place, each place once.
+func Distinct(docs []Doc) []Doc {
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b Doc) int {
 		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Seq, b.Seq))
@@ -153,12 +153,12 @@ func appendSpans(b []byte, passages []Passage) []byte {
 }
 
 func appendTerms(b []byte, docs []Doc) []byte {
-	lists := map[string][]posting{}
+	lists := map[string][]Posting{}
 	var pass int32
 	for _, d := range docs {
 		for _, p := range d.Passages {
 			for _, t := range p.Terms {
-				lists[t.Term] = append(lists[t.Term], posting{pass, int32(t.Count)})
+				lists[t.Term] = append(lists[t.Term], Posting{pass, int32(t.Count)})
 			}
 			pass++
 		}
@@ -180,12 +180,12 @@ func appendTerms(b []byte, docs []Doc) []byte {
 	return b
 }
 
-func appendPostings(b []byte, list []posting) []byte {
+func appendPostings(b []byte, list []Posting) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	at := int32(0)
 	for _, p := range list {
 		b = appendPosting(b, p, at)
-		at = p.pass
+		at = p.Pass
 	}
 	return b
 }
@@ -232,95 +232,98 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// MergeSegments packs the documents of several segments as one, each place once. Damaged data is refused.
-func MergeSegments(data ...[]byte) ([]byte, error) {
+// Merge packs the documents of several segments as one, each place once. Damaged data is refused.
+func Merge(data ...[]byte) ([]byte, error) {
 	var all []Doc
 	for i, d := range data {
-		docs, err := DecodeSegment(d)
+		docs, err := Decode(d)
 		if err != nil {
 			return nil, fmt.Errorf("merge segment %d of %d: %w", i+1, len(data), err)
 		}
 		all = append(all, docs...)
 	}
-	return EncodeSegment(all), nil
+	return Encode(all), nil
 }
 
-// DecodeSegment returns the documents of a segment by session and seq. Data that is damaged, cut or of another version
+// Decode returns the documents of a segment by session and seq. Data that is damaged, cut or of another version
 // is refused.
-func DecodeSegment(data []byte) ([]Doc, error) {
-	seg, err := parseSegment(data)
+func Decode(data []byte) ([]Doc, error) {
+	seg, err := Parse(data)
 	if err != nil {
 		return nil, err
 	}
-	passages := make([]Passage, len(seg.spans))
-	for i, s := range seg.spans {
-		passages[i].Span = text.Span{Start: int(s.start), End: int(s.end)}
+	passages := make([]Passage, len(seg.Spans))
+	for i, s := range seg.Spans {
+		passages[i].Span = text.Span{Start: int(s.Start), End: int(s.End)}
 	}
-	for i, term := range seg.terms {
-		for p := (cursor{data: seg.lists[i].data}); p.next(); {
-			at := &passages[p.pass]
-			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.count)})
+	for i, term := range seg.Terms {
+		for p := (Cursor{Data: seg.Lists[i].Data}); p.Next(); {
+			at := &passages[p.Pass]
+			at.Terms = append(at.Terms, TermCount{Term: term, Count: int(p.Count)})
 		}
 	}
 	docs := seg.docs()
-	for i, m := range seg.messages {
-		if m.passageCount > 0 {
-			docs[i].Passages = passages[:m.passageCount:m.passageCount]
-			passages = passages[m.passageCount:]
+	for i, m := range seg.Messages {
+		if m.PassageCount > 0 {
+			docs[i].Passages = passages[:m.PassageCount:m.PassageCount]
+			passages = passages[m.PassageCount:]
 		}
 	}
 	return docs, nil
 }
 
-// span32 is a text.Span in half the room.
-type span32 struct{ start, end int32 }
+// Span32 is a text.Span in half the room.
+type Span32 struct{ Start, End int32 }
 
-// segment is a segment taken apart. Lists and vectors are parts of the data it came from: nobody may append to them.
-type segment struct {
-	messages []segmentMessage
-	spans    []span32 // of all passages
-	words    []int32  // of all passages
-	terms    []string
-	lists    []postings // by term
-	version  int        // of the vectors; 0 for none
+// Segment is a segment taken apart. Lists and vectors are parts of the data it came from: nobody may append to them.
+type Segment struct {
+	Messages []Message
+	Spans    []Span32 // of all passages
+	Words    []int32  // of all passages
+	Terms    []string
+	Lists    []Postings // by term
+	Version  int        // of the vectors; 0 for none
 }
 
-type segmentMessage struct {
+// Message is one message of a segment.
+type Message struct {
 	Doc                 // without passages and vector
-	passageCount int    // how many of the next spans are this message's
-	vectorData   []byte // a signed byte for each dimension; nil for none
+	PassageCount int    // how many of the next spans are this message's
+	VectorData   []byte // a signed byte for each dimension; nil for none
 }
 
-// docs are the documents without their passages.
-func (seg *segment) docs() []Doc {
-	docs := make([]Doc, len(seg.messages))
+// docs returns the documents without their passages.
+func (seg *Segment) docs() []Doc {
+	docs := make([]Doc, len(seg.Messages))
 	room := make([]int8, 0, seg.vectorBytes())
-	for i, m := range seg.messages {
+	for i, m := range seg.Messages {
 		docs[i] = m.Doc
-		if m.vectorData != nil {
+		if m.VectorData != nil {
 			from := len(room)
-			room = appendSigned(room, m.vectorData)
-			docs[i].Vector = Vector{seg.version, room[from:len(room):len(room)]}
+			room = AppendSigned(room, m.VectorData)
+			docs[i].Vector = Vector{seg.Version, room[from:len(room):len(room)]}
 		}
 	}
 	return docs
 }
 
-func (seg *segment) vectorBytes() (n int) {
-	for _, m := range seg.messages {
-		n += len(m.vectorData)
+func (seg *Segment) vectorBytes() (n int) {
+	for _, m := range seg.Messages {
+		n += len(m.VectorData)
 	}
 	return n
 }
 
-func appendSigned(to []int8, bytes []byte) []int8 {
+// AppendSigned appends the numbers of a vector that a segment holds.
+func AppendSigned(to []int8, bytes []byte) []int8 {
 	for _, b := range bytes {
 		to = append(to, int8(b))
 	}
 	return to
 }
 
-func parseSegment(data []byte) (*segment, error) {
+// Parse takes a segment apart, and checks all of its content. Data that is damaged, cut or of another version is refused.
+func Parse(data []byte) (*Segment, error) {
 	head := len(segmentMagic) + 1
 	if len(data) < head+checksumSize || string(data[:len(segmentMagic)]) != segmentMagic {
 		return nil, fmt.Errorf("decode segment: no header: %w", errDamaged)
@@ -333,7 +336,7 @@ func parseSegment(data []byte) (*segment, error) {
 		return nil, fmt.Errorf("decode segment: checksum differs: %w", errDamaged)
 	}
 	r := &reader{data: body[head:]}
-	seg := &segment{}
+	seg := &Segment{}
 	seg.readMessages(r)
 	seg.readTerms(r)
 	seg.readVectors(r)
@@ -346,7 +349,7 @@ func parseSegment(data []byte) (*segment, error) {
 	return seg, nil
 }
 
-func (seg *segment) readMessages(r *reader) {
+func (seg *Segment) readMessages(r *reader) {
 	keys := make([]memory.SessionKey, r.count())
 	counts := make([]int, len(keys))
 	for i := range keys {
@@ -368,27 +371,27 @@ func (seg *segment) readMessages(r *reader) {
 			m.Session, m.Seq, m.CreateMillis = keys[i], m.Seq+seq, m.CreateMillis+create
 			r.check(m.Seq > seq)
 			seq, create = m.Seq, m.CreateMillis
-			seg.messages = append(seg.messages, m)
+			seg.Messages = append(seg.Messages, m)
 		}
 	}
 }
 
 // readMessage leaves steps where the message before is needed.
-func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
-	var m segmentMessage
+func (seg *Segment) readMessage(r *reader, names []string) Message {
+	var m Message
 	m.Seq = int64(r.limited(1 << 62))
 	flags := r.limited(1 << 8)
 	m.Role, m.Question, m.MentionsTime = memory.Role(flags>>shiftRole), flags&flagQuestion != 0, flags&flagMentionsTime != 0
 	m.Disclosure, m.Standing = promptinjection.Disclosure(flags>>shiftDisclosure&3), flags&flagStanding != 0
 	m.Name = names[r.below(len(names))]
 	m.CreateMillis = r.signed()
-	m.passageCount = r.count()
+	m.PassageCount = r.count()
 	at := uint64(0)
-	for range m.passageCount {
+	for range m.PassageCount {
 		start := at + r.limited(1<<30)
 		at = start + r.limited(1<<30)
 		r.check(at < 1<<31)
-		seg.spans = append(seg.spans, span32{int32(start), int32(at)})
+		seg.Spans = append(seg.Spans, Span32{int32(start), int32(at)})
 	}
 	if mentions := r.bytes(); len(mentions) > 0 {
 		m.Mentions = mentions
@@ -396,10 +399,10 @@ func (seg *segment) readMessage(r *reader, names []string) segmentMessage {
 	return m
 }
 
-func (seg *segment) readTerms(r *reader) {
+func (seg *Segment) readTerms(r *reader) {
 	n := r.count()
-	seg.words = make([]int32, len(seg.spans))
-	seg.lists = make([]postings, 0, n)
+	seg.Words = make([]int32, len(seg.Spans))
+	seg.Lists = make([]Postings, 0, n)
 	var all []byte
 	offsets := make([]int, 1, n+1)
 	for i := range n {
@@ -415,14 +418,14 @@ func (seg *segment) readTerms(r *reader) {
 		}
 	}
 	joined := string(all)
-	seg.terms = make([]string, n)
-	for i := range seg.terms {
-		seg.terms[i] = joined[offsets[i]:offsets[i+1]]
+	seg.Terms = make([]string, n)
+	for i := range seg.Terms {
+		seg.Terms[i] = joined[offsets[i]:offsets[i+1]]
 	}
 }
 
 // readPostings checks a list, and keeps it as it is.
-func (seg *segment) readPostings(r *reader) {
+func (seg *Segment) readPostings(r *reader) {
 	at := uint64(0)
 	n := r.count()
 	r.check(n > 0)
@@ -434,31 +437,31 @@ func (seg *segment) readPostings(r *reader) {
 		if step&1 == 1 {
 			count = 2 + r.limited(maxCount-2)
 		}
-		r.check(at < uint64(len(seg.spans)) && (i == 0 || step > 1))
+		r.check(at < uint64(len(seg.Spans)) && (i == 0 || step > 1))
 		if r.bad {
 			return
 		}
-		seg.words[at] += int32(count)
+		seg.Words[at] += int32(count)
 	}
-	seg.lists = append(seg.lists, postings{data: list[:len(list)-len(r.data)], n: int32(n), last: int32(at)})
+	seg.Lists = append(seg.Lists, Postings{Data: list[:len(list)-len(r.data)], N: int32(n), last: int32(at)})
 }
 
-func (seg *segment) readVectors(r *reader) {
-	seg.version = int(r.limited(1 << 31))
-	if seg.version == 0 {
+func (seg *Segment) readVectors(r *reader) {
+	seg.Version = int(r.limited(1 << 31))
+	if seg.Version == 0 {
 		return
 	}
 	dim, n := r.count(), r.count()
-	if r.check(dim > 0 && n > 0 && n <= len(seg.messages)); r.bad {
+	if r.check(dim > 0 && n > 0 && n <= len(seg.Messages)); r.bad {
 		return
 	}
 	at := 0
 	for i := range n {
-		at += int(r.limited(uint64(len(seg.messages))))
-		if r.check(at < len(seg.messages) && (i == 0 || seg.messages[at].vectorData == nil) && len(r.data) >= dim); r.bad {
+		at += int(r.limited(uint64(len(seg.Messages))))
+		if r.check(at < len(seg.Messages) && (i == 0 || seg.Messages[at].VectorData == nil) && len(r.data) >= dim); r.bad {
 			return
 		}
-		seg.messages[at].vectorData = r.data[:dim:dim]
+		seg.Messages[at].VectorData = r.data[:dim:dim]
 		r.data = r.data[dim:]
 	}
 }
@@ -538,7 +541,7 @@ func (r *reader) str() string { return string(r.bytes()) }
 // DecodeVectors returns the documents of a segment without their passages, by session and seq. Data that is damaged, cut
 // or of another version is refused.
 func DecodeVectors(data []byte) ([]Doc, error) {
-	seg, err := parseSegment(data)
+	seg, err := Parse(data)
 	if err != nil {
 		return nil, err
 	}

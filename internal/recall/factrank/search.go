@@ -1,4 +1,4 @@
-package rank
+package factrank
 
 import (
 	"cmp"
@@ -7,10 +7,12 @@ import (
 
 	"github.com/stratamem/strata/internal/language/text/when"
 	"github.com/stratamem/strata/internal/memory"
+	"github.com/stratamem/strata/internal/recall/dot"
+	"github.com/stratamem/strata/internal/recall/rank"
 )
 
-// Sources returns, for each of the terms, the messages from which current facts with it were learnt: see Query.Attached.
-func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
+// Sources returns, for each of the terms, the messages from which current facts with it were learnt: see rank.Query.Attached.
+func (x *Index) Sources(terms []string) map[string][]memory.Place {
 	out := map[string][]memory.Place{}
 	for _, t := range terms {
 		list := x.postings[t]
@@ -37,26 +39,26 @@ func (x *FactIndex) Sources(terms []string) map[string][]memory.Place {
 }
 
 // sources are the messages from which facts were learnt, each once.
-func (x *FactIndex) sources(facts []scoredFact) []Match {
-	room := min(len(facts), FuseDepth) // most facts were learnt from one message
-	out, seen := make([]Match, 0, room), make(map[memory.Place]struct{}, room)
+func (x *Index) sources(facts []scoredFact) []rank.Match {
+	room := min(len(facts), rank.FuseDepth) // most facts were learnt from one message
+	out, seen := make([]rank.Match, 0, room), make(map[memory.Place]struct{}, room)
 	for _, f := range facts {
 		for _, e := range x.facts[f.n].Evidence {
-			if len(out) == FuseDepth {
+			if len(out) == rank.FuseDepth {
 				return out
 			}
 			p := e.Place()
 			if _, again := seen[p]; !again {
 				seen[p] = struct{}{}
-				out = append(out, Match{Place: p, Score: f.score})
+				out = append(out, rank.Match{Place: p, Score: f.score})
 			}
 		}
 	}
 	return out
 }
 
-// FactQuery asks for the current facts that matter most.
-type FactQuery struct {
+// Query asks for the current facts that matter most.
+type Query struct {
 	Terms      []string          // of text.Terms
 	Vector     []float32         // of the query, of length 1; nil without a semantic embedder
 	WithWords  bool              // words count beside the vectors, whose embedder knows the words of some languages only
@@ -67,7 +69,7 @@ type FactQuery struct {
 	MinSignificance int
 	// Omits says which facts are no hits beside all other conditions; nil for none.
 	Omits    func(f *memory.Fact) bool
-	Formula  FactFormula
+	Formula  Formula
 	MinScore float64
 	Limit    int // the most hits; 0 for all
 	// Similar are cosines with the query, by fact id, that a view of the vectors answered for facts whose vectors the index
@@ -77,7 +79,7 @@ type FactQuery struct {
 	// nil: 1 when the view answered all it has.
 	Farther float64
 	// Matched are facts that a full-text view found, the best first, each once: further candidates.
-	Matched []FactMatch
+	Matched []Match
 	// Times are the times that the query names: a fact that began to hold in one is found whatever its words, and is
 	// relevant by half at least.
 	Times []when.Mention
@@ -96,39 +98,39 @@ type FactQuery struct {
 	Fill int
 }
 
-// FactUse says why a fact is a hit.
-type FactUse uint8
+// Use says why a fact is a hit.
+type Use uint8
 
 // The uses.
 const (
-	FactFound FactUse = iota // it shares something with the query
-	FactCore                 // it matters to every question
-	FactFill                 // it may help where little was found
+	Found Use = iota // it shares something with the query
+	Core             // it matters to every question
+	Fill             // it may help where little was found
 )
 
-// FactMatch is a fact that a full-text view found.
-type FactMatch struct {
+// Match is a fact that a full-text view found.
+type Match struct {
 	ID    string
 	Score float64
 }
 
-// FactFormula weighs what a score is made of: relevance^a · significance^b · recency^c. With all exponents 1 it is the
+// Formula weighs what a score is made of: relevance^a · significance^b · recency^c. With all exponents 1 it is the
 // product of the Generative Agents paper (arXiv 2304.03442); recency and importance as strong as that halve recall, so
 // b and c start small.
-type FactFormula struct {
+type Formula struct {
 	Relevance, Significance, Recency float64 // the exponents
 	HalfLife                         time.Duration
 }
 
-// FactHit is a fact with what its score is made of.
-type FactHit struct {
+// Hit is a fact with what its score is made of.
+type Hit struct {
 	Fact         memory.Fact
-	Use          FactUse
+	Use          Use
 	Score        float64 // 0 to 1
 	Relevance    float64 // 0 to 1: the cosine with the query; without its vector the share of the query's idf that matches; see withWords
 	Significance float64 // a tenth of the fact's
 	Recency      float64 // 1 at ValidFrom, half of it after each half-life; 1 when pinned
-	Retrievers   []RetrieverScore
+	Retrievers   []rank.RetrieverScore
 }
 
 // factCandidates is how many facts each retriever hands to the score.
@@ -138,27 +140,27 @@ const factCandidates = 200
 // them those of the core that were not found, by significance, then the latest, wishes in that order, and the others
 // in that order as far as Fill goes. Those of the core have up to half of Limit, and what
 // those found leave.
-func (x *FactIndex) Search(q FactQuery) []FactHit { return x.search(q, func([]scoredFact) {}) }
+func (x *Index) Search(q Query) []Hit { return x.search(q, func([]scoredFact) {}) }
 
 // SearchWithSources returns what Search does and, from the same comparison of vectors, the messages from which the facts
 // nearest to the query's vector were learnt: a message as near as its nearest fact, the nearest first, as many as are
-// fused. See Index.Weigh.
-func (x *FactIndex) SearchWithSources(q FactQuery) (hits []FactHit, sources []Match) {
+// fused. See rank.Index.Weigh.
+func (x *Index) SearchWithSources(q Query) (hits []Hit, sources []rank.Match) {
 	hits = x.search(q, func(near []scoredFact) { sources = x.sources(near) })
 	return hits, sources
 }
 
 // search is Search. Where vectors are compared, nearest is called with the facts nearest to the query's, the nearest first.
-func (x *FactIndex) search(q FactQuery, nearest func([]scoredFact)) []FactHit {
+func (x *Index) search(q Query, nearest func([]scoredFact)) []Hit {
 	s := x.scratch.Get().(*factScratch)
 	s.grow(len(x.facts))
 	dense := len(q.Vector) > 0 && (len(q.Vector) == x.vectors.dim || q.Similar != nil)
 	compared := x.compareVectors(q, s)
-	defer compared.finish() // nobody may read the index any more, even after a panic
+	defer compared.Finish() // nobody may read the index any more, even after a panic
 	x.admit(q, s)           // this and the next beside the other processors
 	x.addLexical(q, s)
 	if dense {
-		compared.finish()
+		compared.Finish()
 		near := x.nearest(q, s)
 		s.addRanked(byVector, near)
 		nearest(near)
@@ -189,10 +191,10 @@ func (x *FactIndex) search(q FactQuery, nearest func([]scoredFact)) []FactHit {
 		fill = fill[:min(len(fill), q.Limit-len(core)-len(passed))]
 	}
 	for _, n := range core {
-		passed = append(passed, x.scoreAs(FactCore, &q, n, x.relevance(&q, n, s, dense)))
+		passed = append(passed, x.scoreAs(Core, &q, n, x.relevance(&q, n, s, dense)))
 	}
 	for _, n := range fill {
-		passed = append(passed, x.scoreAs(FactFill, &q, n, x.relevance(&q, n, s, dense)))
+		passed = append(passed, x.scoreAs(Fill, &q, n, x.relevance(&q, n, s, dense)))
 	}
 	hits := x.hits(passed, s)
 	s.candidates = passed
@@ -204,18 +206,18 @@ func (x *FactIndex) search(q FactQuery, nearest func([]scoredFact)) []FactHit {
 // factCandidate is a fact that may become a hit: there may be thousands, and few become one.
 type factCandidate struct {
 	n                                       int32
-	use                                     FactUse
+	use                                     Use
 	score, relevance, significance, recency float64
 }
 
 // hits returns candidates with their facts and their rank and score in each retriever.
-func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
-	hits := make([]FactHit, len(candidates))
-	room := make([]RetrieverScore, 0, 2*len(candidates)) // most facts were found by one or two
+func (x *Index) hits(candidates []factCandidate, s *factScratch) []Hit {
+	hits := make([]Hit, len(candidates))
+	room := make([]rank.RetrieverScore, 0, 2*len(candidates)) // most facts were found by one or two
 	for i, c := range candidates {
 		from := len(room)
 		room = s.appendRetrievers(room, c.n)
-		hits[i] = FactHit{
+		hits[i] = Hit{
 			Fact:         x.facts[c.n],
 			Use:          c.use,
 			Score:        c.score,
@@ -231,7 +233,7 @@ func (x *FactIndex) hits(candidates []factCandidate, s *factScratch) []FactHit {
 }
 
 // best returns the best candidates in order, in their own room: as many as limit, all where that is 0.
-func (x *FactIndex) best(candidates []factCandidate, limit int) []factCandidate {
+func (x *Index) best(candidates []factCandidate, limit int) []factCandidate {
 	if limit == 0 || len(candidates) <= limit {
 		slices.SortFunc(candidates, x.compare)
 		return candidates
@@ -251,7 +253,7 @@ func (x *FactIndex) best(candidates []factCandidate, limit int) []factCandidate 
 }
 
 // compare orders the best first.
-func (x *FactIndex) compare(a, b factCandidate) int {
+func (x *Index) compare(a, b factCandidate) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
@@ -259,7 +261,7 @@ func (x *FactIndex) compare(a, b factCandidate) int {
 }
 
 // compareCore orders as isBefore does.
-func (x *FactIndex) compareCore(a, b int32) int {
+func (x *Index) compareCore(a, b int32) int {
 	switch {
 	case a == b:
 		return 0
@@ -271,7 +273,7 @@ func (x *FactIndex) compareCore(a, b int32) int {
 
 // isBefore reports whether a fact stands before another: the more significant one, a pinned one before all others, then the later one, then
 // by id. Without that it calls nothing.
-func (x *FactIndex) isBefore(a, b int32) bool {
+func (x *Index) isBefore(a, b int32) bool {
 	s, t := &x.traits[a], &x.traits[b]
 	if s.weight != t.weight {
 		return s.weight > t.weight
@@ -281,7 +283,7 @@ func (x *FactIndex) isBefore(a, b int32) bool {
 
 // unasked returns the facts that are hits without having been found, the best first: those of the core and after them
 // wishes, and those that fill.
-func (x *FactIndex) unasked(q *FactQuery, s *factScratch) (core, fill []int32) {
+func (x *Index) unasked(q *Query, s *factScratch) (core, fill []int32) {
 	if q.Core == 0 && q.Wishes == 0 && q.Fill == 0 {
 		return nil, nil
 	}
@@ -311,7 +313,7 @@ func (x *FactIndex) unasked(q *FactQuery, s *factScratch) (core, fill []int32) {
 }
 
 // keepBest puts a fact among at most so many, the best first.
-func (x *FactIndex) keepBest(best []int32, n int32, most int) []int32 {
+func (x *Index) keepBest(best []int32, n int32, most int) []int32 {
 	if most == 0 || len(best) == most && x.isBefore(best[most-1], n) {
 		return best
 	}
@@ -329,7 +331,7 @@ type factFilter struct {
 	omits      func(f *memory.Fact) bool
 }
 
-func (x *FactIndex) filter(q FactQuery) factFilter {
+func (x *Index) filter(q Query) factFilter {
 	f := factFilter{exclude: -1, weight: uint8(min(max(q.MinSignificance, 0), 10)), ids: q.Admits, omits: q.Omits}
 	if n, ok := x.sessions[q.Exclude]; ok && q.Exclude != "" {
 		f.exclude = n
@@ -340,14 +342,14 @@ func (x *FactIndex) filter(q FactQuery) factFilter {
 	return f
 }
 
-func (f factFilter) fact(x *FactIndex, n int32) bool {
+func (f factFilter) fact(x *Index, n int32) bool {
 	t := &x.traits[n]
 	return t.open && t.session != f.exclude && t.weight >= f.weight && (f.categories == 0 || f.categories&(1<<t.category) != 0) &&
 		(f.ids == nil || f.ids(x.facts[n].ID)) && (f.omits == nil || !f.omits(&x.facts[n]))
 }
 
 // admit finds out which facts may be hits, each once for all retrievers.
-func (x *FactIndex) admit(q FactQuery, s *factScratch) {
+func (x *Index) admit(q Query, s *factScratch) {
 	admits := x.filter(q)
 	for n := range x.facts {
 		s.admitted[n] = admits.fact(x, int32(n))
@@ -375,7 +377,7 @@ type foundFact struct {
 type factScratch struct {
 	scores, shares []float64
 	touched        []int32
-	query          steppedQuery // of the search's vector; without steps where vectors are not compared
+	query          dot.SteppedQuery // of the search's vector; without steps where vectors are not compared
 	cosines        []float32
 	highs          []int32   // of the facts with a vector here: what cosine goes on from
 	exact          []float32 // of the cosines those that were reckoned in full; 0 for the others
@@ -424,14 +426,14 @@ func (s *factScratch) addRanked(retriever int, best []scoredFact) {
 }
 
 // appendRetrievers appends those that found the fact.
-func (s *factScratch) appendRetrievers(out []RetrieverScore, n int32) []RetrieverScore {
+func (s *factScratch) appendRetrievers(out []rank.RetrieverScore, n int32) []rank.RetrieverScore {
 	if s.places[n] == 0 {
 		return out
 	}
 	f := &s.found[s.places[n]-1]
-	for i, name := range [factRetrievers]string{RetrieverLexical, RetrieverDense, RetrieverElasticsearch, RetrieverTime} {
+	for i, name := range [factRetrievers]string{rank.RetrieverLexical, rank.RetrieverDense, rank.RetrieverElasticsearch, rank.RetrieverTime} {
 		if f.ranks[i] > 0 {
-			out = append(out, RetrieverScore{Name: name, Rank: int(f.ranks[i]), Score: f.scores[i]})
+			out = append(out, rank.RetrieverScore{Name: name, Rank: int(f.ranks[i]), Score: f.scores[i]})
 		}
 	}
 	return out

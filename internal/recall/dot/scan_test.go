@@ -1,4 +1,4 @@
-package rank
+package dot
 
 import (
 	"sync/atomic"
@@ -8,13 +8,13 @@ import (
 func TestAScanComparesEveryRowOnce(t *testing.T) {
 	for _, rows := range []int{0, 1, rowsAtOnce, rowsAtOnce + 1, minShare + 1, 10_000} {
 		counts := make([]atomic.Int32, rows)
-		c := startScan(rows, func(from, to int) {
+		c := StartScan(rows, func(from, to int) {
 			for row := from; row < to; row++ {
 				counts[row].Add(1)
 			}
 		})
-		c.finish()
-		c.finish()
+		c.Finish()
+		c.Finish()
 		for row := range counts {
 			if n := counts[row].Load(); n != 1 {
 				t.Errorf("row %d of %d was compared %d times", row, rows, n)
@@ -24,7 +24,7 @@ func TestAScanComparesEveryRowOnce(t *testing.T) {
 }
 
 func TestAPanicOfAScanReachesWhoeverWaits(t *testing.T) {
-	c := startScan(2*minShare, func(from, to int) {
+	c := StartScan(2*minShare, func(from, to int) {
 		if from <= minShare && minShare < to {
 			panic("a defect")
 		}
@@ -34,5 +34,5 @@ func TestAPanicOfAScanReachesWhoeverWaits(t *testing.T) {
 			t.Error("the panic is lost")
 		}
 	}()
-	c.finish()
+	c.Finish()
 }

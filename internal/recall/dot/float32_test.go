@@ -1,4 +1,4 @@
-package rank_test
+package dot_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stratamem/strata/internal/recall/rank"
+	"github.com/stratamem/strata/internal/recall/dot"
 )
 
 func TestDotIsTheInnerProduct(t *testing.T) {
@@ -17,7 +17,7 @@ func TestDotIsTheInnerProduct(t *testing.T) {
 			a[i], b[i] = rapid.Float32Range(-1, 1).Draw(t, "a"), rapid.Float32Range(-1, 1).Draw(t, "b")
 			want += float64(a[i]) * float64(b[i])
 		}
-		if got := rank.Dot(a, b); math.Abs(float64(got)-want) > 1e-4 {
+		if got := dot.Float32(a, b); math.Abs(float64(got)-want) > 1e-4 {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})

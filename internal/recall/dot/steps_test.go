@@ -1,4 +1,4 @@
-package rank
+package dot
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestTheLeastNumberIsClipped(t *testing.T) {
-	row := appendRow(nil, []int8{math.MinInt8, math.MinInt8})
+	row := AppendRow(nil, []int8{math.MinInt8, math.MinInt8})
 	if want := append([]int8{-127, -127}, make([]int8, 30)...); !slices.Equal(row, want) {
 		t.Errorf("got %v", row)
 	}
