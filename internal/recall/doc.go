@@ -6,7 +6,9 @@
 //	indexing       writes messages into the search index of their user, with vectors; gives facts theirs
 //	viewfeed       feeds Milvus and Elasticsearch by the change feed, verifies and rebuilds them
 //	embed          the contract of embedders; embed/static and embed/builtin need no network, embed/openai calls an endpoint
-//	rank           pure: indexes in memory and their ranking; rank's packages say what each part ranks
+//	segment        pure: messages as terms and vectors, and the pieces of a search index that hold them
+//	rank           pure: the index of a user's messages in memory, and its ranking: BM25F, vectors, times, fusion
+//	factrank       pure: the same for facts
 //	dot            inner products by the processor's vector instructions
 //	rerank         asks a reranker's endpoint
 //	documents      documents by namespace; documentquery decides filters and patterns

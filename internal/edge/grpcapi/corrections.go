@@ -11,7 +11,9 @@ import (
 	"github.com/stratamem/strata/internal/memory"
 )
 
-func (s *SummaryService) RebuildSummary(ctx context.Context, req *memoryv1.RebuildSummaryRequest) (*memoryv1.RebuildSummaryResponse, error) {
+func (s *SummaryService) RebuildSummary(
+	ctx context.Context, req *memoryv1.RebuildSummaryRequest,
+) (*memoryv1.RebuildSummaryResponse, error) {
 	c := &requests.Checker{}
 	found, err := s.change(ctx, req.GetUserId(), c, summaries.SummaryChange{
 		SummaryRef: summaryRef(ctx, c, "", req), Cause: memory.SummaryRebuilt, RequestID: c.Label("request_id", req.GetRequestId()),
@@ -36,7 +38,9 @@ func (s *SummaryService) UpdateSummary(ctx context.Context, req *memoryv1.Update
 	return &memoryv1.UpdateSummaryResponse{Summary: found}, nil
 }
 
-func (s *SummaryService) RestoreSummary(ctx context.Context, req *memoryv1.RestoreSummaryRequest) (*memoryv1.RestoreSummaryResponse, error) {
+func (s *SummaryService) RestoreSummary(
+	ctx context.Context, req *memoryv1.RestoreSummaryRequest,
+) (*memoryv1.RestoreSummaryResponse, error) {
 	c := &requests.Checker{}
 	change := summaries.SummaryChange{
 		SummaryRef: summaryRef(ctx, c, "", req), Cause: memory.SummaryRestored, Restore: req.GetRevision(),

@@ -242,7 +242,9 @@ func (s *FactService) RestoreFact(ctx context.Context, req *memoryv1.RestoreFact
 	return &memoryv1.RestoreFactResponse{Fact: factProto(req.GetUserId(), fact), SupersededFactIds: superseded}, nil
 }
 
-func (s *FactService) ListQuarantined(ctx context.Context, req *memoryv1.ListQuarantinedRequest) (*memoryv1.ListQuarantinedResponse, error) {
+func (s *FactService) ListQuarantined(
+	ctx context.Context, req *memoryv1.ListQuarantinedRequest,
+) (*memoryv1.ListQuarantinedResponse, error) {
 	c := &requests.Checker{}
 	q := store.QuarantineQuery{User: c.UserRef(ctx, req.GetUserId()), Limit: c.Page(req.GetPageSize(), 50, 500)}
 	last, err := c.TimePosition(req)

@@ -176,8 +176,8 @@ func serverOptions(o Options, g *guard) []grpc.ServerOption {
 		grpc.NumStreamWorkers(callWorkers),
 		grpc.StaticStreamWindowSize(streamWindow),
 		grpc.StaticConnWindowSize(connectionWindow),
-		grpc.ChainUnaryInterceptor(withCount(o.Observed.Calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log, o.API), a.withRequests, g.unary,
-			withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Admission.Turns, o.API),
+		grpc.ChainUnaryInterceptor(withCount(o.Observed.Calls), withMeter(meterOf(o)), trail.unary, withOutcome(o.Log, o.API),
+			a.withRequests, g.unary, withWellFormed, withDeadline(o.RequestTimeout), a.withReplies, withTurns(o.Admission.Turns, o.API),
 			withStoreLimit(o.Admission.StoreLimit, o.RequestTimeout, o.API), a.withHeavy),
 		grpc.StreamInterceptor(a.streams(o.Observed.Calls, g, trail, meterOf(o))),
 	}

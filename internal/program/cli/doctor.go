@@ -111,15 +111,15 @@ func checkServer(r *terminal.Run, cfg config.Loaded) []finding {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(r.Ctx, r.Timeout)
 	defer cancel()
-	health := named("server", checkHealth(r, ctx, conn))
+	health := named("server", checkHealth(ctx, r, conn))
 	if health.Status == "fail" {
 		return []finding{health}
 	}
-	if f := checkCredential(r, ctx, conn); f.Status == "fail" {
+	if f := checkCredential(ctx, r, conn); f.Status == "fail" {
 		return []finding{health, named("credential", f)}
 	}
 	all := []finding{
-		health, named("API", checkAPI(r, ctx, conn)), named("clock", checkClock(r, ctx, conn)), named("parked jobs", checkJobs(ctx, conn)),
+		health, named("API", checkAPI(ctx, r, conn)), named("clock", checkClock(ctx, r, conn)), named("parked jobs", checkJobs(ctx, conn)),
 	}
 	if isLocal(r.Options.Server) {
 		all = append(all, checkMetrics(ctx, cfg)...)
@@ -127,7 +127,7 @@ func checkServer(r *terminal.Run, cfg config.Loaded) []finding {
 	return all
 }
 
-func checkHealth(r *terminal.Run, ctx context.Context, server *client.Client) finding {
+func checkHealth(ctx context.Context, r *terminal.Run, server *client.Client) finding {
 	reply, err := grpc_health_v1.NewHealthClient(server.Conn()).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		return failed("no answer from "+r.Options.Server+": "+terminal.FaultText(err), terminal.ConnectHint(r.Options.Server, terminal.FaultText(err)))
@@ -139,7 +139,7 @@ func checkHealth(r *terminal.Run, ctx context.Context, server *client.Client) fi
 }
 
 // checkCredential asks what every role may ask.
-func checkCredential(r *terminal.Run, ctx context.Context, server *client.Client) finding {
+func checkCredential(ctx context.Context, r *terminal.Run, server *client.Client) finding {
 	_, err := server.Work.ListJobs(ctx, &memoryv1.ListJobsRequest{PageSize: 1})
 	if status.Code(err) == codes.Unauthenticated {
 		return failed("the server lets nobody in with what was given", r.KeyHint())
@@ -148,7 +148,7 @@ func checkCredential(r *terminal.Run, ctx context.Context, server *client.Client
 }
 
 // checkAPI compares the server's service with the one this program was built for.
-func checkAPI(r *terminal.Run, ctx context.Context, server *client.Client) finding {
+func checkAPI(ctx context.Context, r *terminal.Run, server *client.Client) finding {
 	theirs, err := serverFile(ctx, server, "memory.v1.MemoryService")
 	if err != nil {
 		return warn("the server's version cannot be compared: "+terminal.FaultText(err), "turn its setting reflection on")
@@ -191,7 +191,7 @@ func serverFile(ctx context.Context, server *client.Client, symbol string) (*des
 const maxSkew = 5 * time.Second
 
 // checkClock compares the clocks: the context of a user that does not exist is empty and carries the server's time.
-func checkClock(r *terminal.Run, ctx context.Context, server *client.Client) finding {
+func checkClock(ctx context.Context, r *terminal.Run, server *client.Client) finding {
 	before := r.Env.Now()
 	reply, err := server.Memory.BuildContext(ctx, &memoryv1.BuildContextRequest{UserId: "strata doctor", SessionId: "strata doctor"})
 	if code := status.Code(err); code == codes.PermissionDenied || code == codes.NotFound {

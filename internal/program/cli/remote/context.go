@@ -132,10 +132,9 @@ func itemRows(reply *memoryv1.BuildContextResponse) [][]string {
 	var rows [][]string
 	for _, s := range reply.GetSections() {
 		for _, it := range s.GetItems() {
-			rows = append(
-				rows,
-				[]string{SectionName(s.GetKind()), terminal.OneLine(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it)},
-			)
+			rows = append(rows, []string{
+				SectionName(s.GetKind()), terminal.OneLine(it.GetSessionId()), itemSpan(it), itemAuthor(it), fmt.Sprint(it.GetTokens()), itemText(it),
+			})
 		}
 	}
 	return rows
@@ -234,6 +233,7 @@ func selectionName(s memoryv1.Selection) string {
 	return strings.Replace(strings.ToLower(strings.TrimPrefix(s.String(), "SELECTION_")), "fill_", "fill: ", 1)
 }
 
+// SectionName returns what a section is called for people.
 func SectionName(k memoryv1.SectionKind) string {
 	return strings.ToLower(strings.TrimPrefix(k.String(), "SECTION_KIND_"))
 }
@@ -290,6 +290,7 @@ func exceptions(cov *memoryv1.Coverage) string {
 	return " but for " + strings.Join(spans, ", ")
 }
 
+// PrintDegraded prints what a reply lacks.
 func PrintDegraded(w io.Writer, all []*memoryv1.Degradation) {
 	for _, d := range all {
 		fmt.Fprintf(w, "degraded: %s: %s\n", terminal.Clean(d.GetTier()), terminal.Clean(d.GetReason()))

@@ -167,7 +167,8 @@ func (c *documentsListCmd) Run(r *terminal.Run) error {
 			var rows [][]string
 			for _, d := range all.GetDocuments() {
 				rows = append(rows, []string{
-					namespaceText(d.GetNamespace()), terminal.OneLine(d.GetKey()), terminal.Clock(d.GetUpdateTime()), terminal.Clock(d.GetExpireTime()), terminal.OneLine(d.GetValueJson()),
+					namespaceText(d.GetNamespace()), terminal.OneLine(d.GetKey()), terminal.Clock(d.GetUpdateTime()),
+					terminal.Clock(d.GetExpireTime()), terminal.OneLine(d.GetValueJson()),
 				})
 			}
 			r.Table(w, slices.Concat(terminal.Cut.Columns("namespace", "key"), terminal.Spare.Columns("put", "expires"), terminal.Cut.Columns("value")), rows)

@@ -110,6 +110,7 @@ func DateText(t *timestamppb.Timestamp) string {
 	return day
 }
 
+// CategoryName returns the name of a category.
 func CategoryName(c memoryv1.Category) string {
 	return strings.ToLower(strings.TrimPrefix(c.String(), "CATEGORY_"))
 }

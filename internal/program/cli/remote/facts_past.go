@@ -149,7 +149,8 @@ func revisionRows(all []*memoryv1.FactRevision) [][]string {
 	for i, v := range all {
 		f := v.GetFact()
 		rows = append(rows, []string{
-			fmt.Sprint(f.GetRevision()), terminal.Clock(f.GetUpdateTime()), CauseName(v.GetCause()), terminal.OneLine(v.GetAuthor()), DateText(f.GetValidTo()),
+			fmt.Sprint(f.GetRevision()), terminal.Clock(f.GetUpdateTime()), CauseName(v.GetCause()), terminal.OneLine(v.GetAuthor()),
+			DateText(f.GetValidTo()),
 			short[i], terminal.OneLine(takenBackBy(f)), terminal.OneLine(f.GetText()),
 		})
 	}
@@ -166,6 +167,7 @@ func takenBackBy(f *memoryv1.Fact) string {
 	return ""
 }
 
+// CauseName returns the name of what changed a fact.
 func CauseName(c memoryv1.FactCause) string {
 	return strings.ToLower(strings.TrimPrefix(c.String(), "FACT_CAUSE_"))
 }
@@ -233,10 +235,10 @@ func (c *factsQuarantineCmd) Run(r *terminal.Run) error {
 func quarantineRows(all []*memoryv1.QuarantinedOperation) [][]string {
 	var rows [][]string
 	for _, q := range all {
-		rows = append(
-			rows,
-			[]string{terminal.Clock(q.GetCreateTime()), terminal.OneLine(q.GetSessionId()), terminal.OneLine(q.GetReason()), terminal.OneLine(q.GetModel()), terminal.OneLine(q.GetOperation())},
-		)
+		rows = append(rows, []string{
+			terminal.Clock(q.GetCreateTime()), terminal.OneLine(q.GetSessionId()), terminal.OneLine(q.GetReason()),
+			terminal.OneLine(q.GetModel()), terminal.OneLine(q.GetOperation()),
+		})
 	}
 	return rows
 }

@@ -110,10 +110,12 @@ func jobAgain(j *memoryv1.Job) string {
 	return terminal.Clock(j.GetNotBefore())
 }
 
+// JobKindName returns the name of a kind of job.
 func JobKindName(j *memoryv1.Job) string {
 	return strings.ToLower(strings.TrimPrefix(j.GetKind().String(), "JOB_KIND_"))
 }
 
+// JobStateName returns the name of a job's state.
 func JobStateName(j *memoryv1.Job) string {
 	return strings.ToLower(strings.TrimPrefix(j.GetState().String(), "JOB_STATE_"))
 }

@@ -96,7 +96,8 @@ func messageRows(messages []*memoryv1.Message) [][]string {
 	var rows [][]string
 	for _, m := range messages {
 		rows = append(rows, []string{
-			fmt.Sprint(m.GetSeq()), fmt.Sprint(m.GetTurnNo()), terminal.Clock(m.GetCreateTime()), terminal.Speaker(m) + hiddenMark(m.GetHidden()), terminal.Summary(m),
+			fmt.Sprint(m.GetSeq()), fmt.Sprint(m.GetTurnNo()), terminal.Clock(m.GetCreateTime()),
+			terminal.Speaker(m) + hiddenMark(m.GetHidden()), terminal.Summary(m),
 		})
 	}
 	return rows

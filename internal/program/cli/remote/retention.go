@@ -29,10 +29,11 @@ func (c *RetentionCmd) Run(r *terminal.Run) error {
 	all := &memoryv1.ListExpiringResponse{}
 	for token := ""; ; {
 		var page *memoryv1.ListExpiringResponse
-		err := terminal.CallOn(r, memoryv1.NewMaintenanceServiceClient, func(ctx context.Context, client memoryv1.MaintenanceServiceClient) (err error) {
+		ask := func(ctx context.Context, client memoryv1.MaintenanceServiceClient) (err error) {
 			page, err = client.ListExpiring(ctx, &memoryv1.ListExpiringRequest{PageToken: token})
 			return err
-		})
+		}
+		err := terminal.CallOn(r, memoryv1.NewMaintenanceServiceClient, ask)
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,8 @@ func summaryRows(all []*memoryv1.Summary) [][]string {
 	var rows [][]string
 	for _, s := range all {
 		rows = append(rows, []string{
-			summaryName(s), throughText(s), DateText(s.GetStartTime()), DateText(s.GetEndTime()), fmt.Sprint(s.GetTokens()), terminal.OneLine(s.GetText()),
+			summaryName(s), throughText(s), DateText(s.GetStartTime()), DateText(s.GetEndTime()), fmt.Sprint(s.GetTokens()),
+			terminal.OneLine(s.GetText()),
 		})
 	}
 	return rows

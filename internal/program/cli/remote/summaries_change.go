@@ -164,7 +164,8 @@ func summaryRevisionRows(all []*memoryv1.SummaryRevision) [][]string {
 			tokens = fmt.Sprint(v.GetTokens())
 		}
 		rows = append(rows, []string{
-			fmt.Sprint(v.GetRevision()), terminal.Clock(v.GetCreateTime()), strings.ToLower(strings.TrimPrefix(v.GetCause().String(), "SUMMARY_CAUSE_")),
+			fmt.Sprint(v.GetRevision()), terminal.Clock(v.GetCreateTime()),
+			strings.ToLower(strings.TrimPrefix(v.GetCause().String(), "SUMMARY_CAUSE_")),
 			terminal.OneLine(v.GetAuthor()), through, tokens, terminal.OneLine(v.GetText()),
 		})
 	}

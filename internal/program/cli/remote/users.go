@@ -53,7 +53,8 @@ func userRows(users []*memoryv1.User) [][]string {
 	var rows [][]string
 	for _, u := range users {
 		rows = append(rows, []string{
-			terminal.Clock(u.GetCreateTime()), terminal.OneLine(u.GetTimezone()), terminal.OneLine(u.GetLanguage()), extractName(u.GetExtract()), terminal.OneLine(u.GetUserId()),
+			terminal.Clock(u.GetCreateTime()), terminal.OneLine(u.GetTimezone()), terminal.OneLine(u.GetLanguage()),
+			extractName(u.GetExtract()), terminal.OneLine(u.GetUserId()),
 		})
 	}
 	return rows

@@ -57,7 +57,7 @@ func (e Env) Color(terminal bool) Palette {
 	return Palette{On: terminal && no == ""}
 }
 
-// Version is the version of the program: the one set by the build, else what the Go toolchain stamped (a tag, or a commit
+// ProgramVersion is the version of the program: the one set by the build, else what the Go toolchain stamped (a tag, or a commit
 // for a build in between).
 func (e Env) ProgramVersion() string {
 	if e.Version != "" {

@@ -151,6 +151,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 // ErrReported ends a run whose failure has been printed already.
 var ErrReported = errors.New("failed")
 
+// Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
 
 // Explained adds to the error of a call what a person can do about it. Other errors pass.

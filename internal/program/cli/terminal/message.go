@@ -55,10 +55,12 @@ func messagesOf(list []json.RawMessage) ([]*memoryv1.Message, error) {
 	return all, nil
 }
 
+// RoleOf returns the role of a name.
 func RoleOf(name string) memoryv1.Role {
 	return memoryv1.Role(memoryv1.Role_value["ROLE_"+strings.ToUpper(name)])
 }
 
+// RoleName returns the name of a role.
 func RoleName(r memoryv1.Role) string {
 	return strings.ToLower(strings.TrimPrefix(r.String(), "ROLE_"))
 }

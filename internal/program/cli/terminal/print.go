@@ -24,12 +24,23 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p Palette) Bold(s string) string   { return p.paint("1", s) }
-func (p Palette) Dim(s string) string    { return p.paint("2", s) }
-func (p Palette) Red(s string) string    { return p.paint("31", s) }
-func (p Palette) Green(s string) string  { return p.paint("32", s) }
+// Bold returns the text in bold.
+func (p Palette) Bold(s string) string { return p.paint("1", s) }
+
+// Dim returns the text dimmed.
+func (p Palette) Dim(s string) string { return p.paint("2", s) }
+
+// Red returns the text in red.
+func (p Palette) Red(s string) string { return p.paint("31", s) }
+
+// Green returns the text in green.
+func (p Palette) Green(s string) string { return p.paint("32", s) }
+
+// Yellow returns the text in yellow.
 func (p Palette) Yellow(s string) string { return p.paint("33", s) }
-func (p Palette) Cyan(s string) string   { return p.paint("36", s) }
+
+// Cyan returns the text in cyan.
+func (p Palette) Cyan(s string) string { return p.paint("36", s) }
 
 // Printer prints what a command found, in the form that its options ask for.
 type Printer struct {
@@ -37,6 +48,7 @@ type Printer struct {
 	Options
 }
 
+// Palette returns the colours of the standard output.
 func (p *Printer) Palette() Palette { return p.Env.Color(p.Env.StdoutTerminal) }
 
 // Views are the forms of one result for people and for scripts.

@@ -35,6 +35,7 @@ func (o Options) Validate() error {
 // clientFlags are the names of the client's own flags.
 var clientFlags = []string{"server", "ca", "key", "key-file", "output", "timeout"}
 
+// IsClientFlag reports whether a flag is one of the client's own.
 func IsClientFlag(name string) bool { return slices.Contains(clientFlags, name) }
 
 // ClientEnv are the environment variables of the client's own flags.

@@ -13,6 +13,7 @@ import (
 // fit says what becomes of the cells of a column when its table is wider than there is room.
 type fit int
 
+// The fits.
 const (
 	Whole   fit = iota // they stay as they are
 	Cut                // their ends give way to an ellipsis
@@ -59,6 +60,7 @@ func (p *Printer) Fields(w io.Writer, rows [][]string) {
 	p.Table(w, slices.Concat(Whole.Columns("field"), Wrapped.Columns("value")), rows)
 }
 
+// WriteTable writes rows as a table of at most width columns.
 func WriteTable(w io.Writer, columns []Column, rows [][]string, width int) {
 	natural := naturalWidths(columns, rows)
 	for _, kept := range []func(c Column, says bool) bool{

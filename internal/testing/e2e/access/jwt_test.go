@@ -127,11 +127,11 @@ func TestTokensOfAnIssuerLetIn(t *testing.T) {
 			"a call that names nobody is about them":  {list(by("ada", "user", nil), ""), codes.OK},
 			"a user reads nobody else's":              {list(by("ada", "user", nil), "bob"), codes.NotFound},
 			"an operator reads no memory":             {list(by("ops", "operator", nil), "ada"), codes.PermissionDenied},
-			"another tenant has no such user":         {session(h, by("app", "agent", map[string]any{"org": map[string]any{"id": "b"}})), codes.NotFound},
-			"nor has the server's, by its first key":  {session(h, with(h.App.FirstKey())), codes.NotFound},
-			"and there it is":                         {session(h, by("app", "agent", nil)), codes.OK},
-			"a tenant's admin is none of the server":  {tenants(h, by("root", "admin", nil)), codes.PermissionDenied},
-			"the default tenant's admin is, by claim": {tenants(h, by("root", "admin", map[string]any{"org": map[string]any{"id": "default"}})), codes.OK},
+			"another tenant has no such user":         {session(by("app", "agent", map[string]any{"org": map[string]any{"id": "b"}}), h), codes.NotFound},
+			"nor has the server's, by its first key":  {session(with(h.App.FirstKey()), h), codes.NotFound},
+			"and there it is":                         {session(by("app", "agent", nil), h), codes.OK},
+			"a tenant's admin is none of the server":  {tenants(by("root", "admin", nil), h), codes.PermissionDenied},
+			"the default tenant's admin is, by claim": {tenants(by("root", "admin", map[string]any{"org": map[string]any{"id": "default"}}), h), codes.OK},
 		} {
 			if status.Code(row.err) != row.want {
 				t.Errorf("%s: %v", name, row.err)
@@ -196,13 +196,13 @@ func TestTokensOfAnIssuerLetIn(t *testing.T) {
 }
 
 // session asks for ada's, of the tenant of the call's credential.
-func session(h *e2e.Server, ctx context.Context) error {
+func session(ctx context.Context, h *e2e.Server) error {
 	_, err := h.GetSession(ctx, &memoryv1.GetSessionRequest{UserId: "ada", SessionId: "s"})
 	return err
 }
 
 // tenants asks for all of the server.
-func tenants(h *e2e.Server, ctx context.Context) error {
+func tenants(ctx context.Context, h *e2e.Server) error {
 	_, err := memoryv1.NewTenantServiceClient(h.Conn).ListTenants(ctx, &memoryv1.ListTenantsRequest{})
 	return err
 }
