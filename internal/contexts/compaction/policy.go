@@ -4,6 +4,7 @@
 package compaction
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,46 @@ func (p Policy) Trims() bool { return p.Trim != Trim{} }
 
 // IsSet reports whether the policy changes anything but what is hidden.
 func (p Policy) IsSet() bool { return p.Clear.Enabled || p.Compresses() || p.Trims() }
+
+// CheckWindow returns a memory.Error for the first fraction of a window that is not known (0), as a path of the API that
+// begins with path.
+func (p Policy) CheckWindow(path string, window int64) error {
+	if window > 0 {
+		return nil
+	}
+	for _, f := range p.fractions() {
+		if f.share > 0 {
+			return memory.InvalidField(path+"."+f.api, "is a share of the model's window, which is not known; "+
+				"name a model whose window is configured, "+
+				"set the window in tokens, or give tokens instead of a fraction")
+		}
+	}
+	return nil
+}
+
+// fraction is a share of the model's window, with its path in the API.
+type fraction struct {
+	api   string
+	share float64
+}
+
+// fractions are those that the policy looks at.
+func (p Policy) fractions() []fraction {
+	var all []fraction
+	add := func(api string, triggers []toolcalls.Trigger) {
+		for i, t := range triggers {
+			all = append(all, fraction{fmt.Sprintf("%s[%d].fraction", api, i), t.Fraction})
+		}
+	}
+	if p.Clear.Enabled {
+		add("clear.triggers", p.Clear.Triggers)
+	}
+	if p.Compresses() {
+		add("compress.triggers", p.Compress.Triggers)
+		all = append(all, fraction{"compress.keep.fraction", p.Compress.Keep.Fraction})
+	}
+	return append(all, fraction{"trim.fraction", p.Trim.Fraction})
+}
 
 // Head says what of the beginning survives compressing and trimming by messages, and comes before anything newer in
 // trimming by tokens. The system and developer messages that the conversation begins with always survive both. The empty
@@ -101,6 +142,19 @@ type Trim struct {
 	// BUDGET_TOO_SMALL.
 	Tokens   int64   `name:"trim-tokens" default:"0" help:"The most tokens that remain, {limits}; 0 for any number."`
 	Fraction float64 `name:"trim-fraction" default:"0" help:"The most that remains as a fraction of the model's window, {limits}; 0 for any part."`
+}
+
+// Limit is the most tokens that are kept with a window of so many; 0 for no limit.
+func (t Trim) Limit(window int64) int64 {
+	return smaller(t.Tokens, toolcalls.Share(t.Fraction, window))
+}
+
+// smaller is the smaller of two limits; 0 is none.
+func smaller(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }
 
 // Strategy says what the older part of a conversation becomes: one of the constants, or one that Custom names. As text a

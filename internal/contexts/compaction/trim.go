@@ -42,19 +42,6 @@ func (r *run) trimOnce(e *Effect) error {
 	return r.trimTokens(limit)
 }
 
-// Limit is the most tokens that are kept with a window of so many; 0 for no limit.
-func (t Trim) Limit(window int64) int64 {
-	return smaller(t.Tokens, toolcalls.Share(t.Fraction, window))
-}
-
-// smaller is the smaller of two limits; 0 is none.
-func smaller(a, b int64) int64 {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
-}
-
 // trimMessages keeps the head, summaries, what must stay and the last n messages. These begin with their turn, or, where
 // the head holds the beginning of that turn, with their unit: a long turn must not stay whole for ever.
 func (r *run) trimMessages(n int) {

@@ -4,12 +4,15 @@
 package contextprofile
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stratamem/strata/internal/contexts/compaction"
 	"github.com/stratamem/strata/internal/contexts/contentchecks"
+	"github.com/stratamem/strata/internal/language/secretscan"
 	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/memory"
 )
@@ -246,4 +249,124 @@ func (p Set) LeastStepLimit() int {
 		}
 	}
 	return least
+}
+
+// Overrides is what one call changes of a profile; what it does not name stays as it is.
+type Overrides struct {
+	changes []change
+}
+
+// change is a setting with the value that a call gives it.
+type change struct {
+	field Field
+	value any
+}
+
+// With returns the overrides with one more: a value of a setting of Overridable, by its key. A key that is not there and a value of
+// another type are mistakes of the program, and panic.
+func (o Overrides) With(key string, value any) Overrides {
+	for _, f := range Overridable() {
+		if f.Key == key {
+			if !f.Set(new(Profile), value) {
+				panic(fmt.Sprintf("contextprofile: %T is no value of %s", value, key))
+			}
+			return Overrides{append(o.changes[:len(o.changes):len(o.changes)], change{f, value})}
+		}
+	}
+	panic("contextprofile: no call can override " + key)
+}
+
+// Has reports whether the overrides have a value of that setting.
+func (o Overrides) Has(key string) bool {
+	for _, c := range o.changes {
+		if c.field.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// apply changes a profile. Its maps and lists are replaced and not changed: profiles share them.
+func (o Overrides) apply(p *Profile) {
+	for _, c := range o.changes {
+		c.field.Set(p, c.value)
+	}
+}
+
+// Words returns words with masks in the place of secrets: of a query, since an endpoint may embed it and what is searched has
+// masks there too, and of what a caller writes that memory returns later.
+func (m MaskSecrets) Words(words string) string {
+	if m == MaskNowhere {
+		return words
+	}
+	return memory.Masked(words, secretscan.Find(words))
+}
+
+// Noted returns messages with their secrets noted, as they would be stored.
+func (m MaskSecrets) Noted(messages []memory.Message) []memory.Message {
+	if m == MaskNowhere || len(messages) == 0 {
+		return messages
+	}
+	out := slices.Clone(messages)
+	secretscan.MarkEach(len(out), func(i int) *memory.Message { return &out[i] })
+	return out
+}
+
+// Degradations says what a context lacks since its model is not known.
+func (r Resolved) Degradations() []memory.Degradation {
+	var out []memory.Degradation
+	if r.Unknown {
+		out = append(
+			out,
+			memory.Degradation{
+				Tier:   memory.TierModel,
+				Reason: "the model is not known: its tokens are estimated and the profile's budget holds; add it under windows in the server's configuration",
+			},
+		)
+	}
+	if r.Reserved > 0 && r.Available == 0 && r.Most > 0 {
+		out = append(
+			out,
+			memory.Degradation{
+				Tier:   memory.TierBudget,
+				Reason: "as many tokens are reserved as the profile's budget has, which leaves none for memory: name a model whose window is known, or set overrides.budget_tokens",
+			},
+		)
+	}
+	return out
+}
+
+// HasFaded reports whether contexts leave a fact out, because it says little and no context had it for half of the time after which
+// it is deleted. now is when the context is built.
+func (r Retention) HasFaded(f memory.Fact, now time.Time) bool {
+	return r.isUnusedFor(r.Unused/2, f, now)
+}
+
+// IsUnused reports whether a fact is due because it says little and no context had it.
+func (r Retention) IsUnused(f memory.Fact, now time.Time) bool {
+	return r.isUnusedFor(r.Unused, f, now)
+}
+
+func (r Retention) isUnusedFor(wait time.Duration, f memory.Fact, now time.Time) bool {
+	if r.Unused == 0 || f.Significance > r.UnusedSignificance || f.Pinned || f.Protected {
+		return false
+	}
+	last := LastStated(f)
+	for _, t := range []time.Time{f.LastUsedTime, f.CreateTime} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return now.Sub(last) > wait
+}
+
+// LastStated returns when a fact was last stated or changed, or stopped to hold.
+func LastStated(f memory.Fact) time.Time {
+	last := f.UpdateTime
+	for _, e := range f.Evidence {
+		if e.Time.After(last) {
+			last = e.Time
+		}
+	}
+	return last
 }

@@ -77,11 +77,3 @@ func abbreviates(before, after string) bool {
 	}
 	return abbreviations().Has(strings.ToLower(word))
 }
-
-// Clip is the beginning of s, at most n bytes, ending with a whole character; "" when n is negative.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:runeStart(s, max(n, 0))]
-}

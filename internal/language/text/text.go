@@ -348,6 +348,14 @@ func hasASCIILetter(w string) bool {
 	return false
 }
 
+// Clip is the beginning of s, at most n bytes, ending with a whole character; "" when n is negative.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:runeStart(s, max(n, 0))]
+}
+
 // runeStart is the last place at or before i where a rune starts.
 func runeStart(s string, i int) int {
 	for i > 0 && !utf8.RuneStart(s[i]) {
