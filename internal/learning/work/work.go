@@ -235,22 +235,14 @@ func (w Wait) parked(kind Watermark, jobs []memory.Job) string {
 }
 
 // AwaitAll waits until all have come as far as asked, all within one time, and says what did not.
-func (s *Work) AwaitAll(ctx context.Context, waits []Wait, timeout time.Duration) (late []memory.Degradation, err error) {
-	timeUp, stop := replytime.Timer(ctx, timeout)
-	defer stop()
-	var open []Wait // what has begun: all of it is hurried before any of it is waited for
-	for _, w := range waits {
-		began, waited, err := s.beginWait(ctx, w)
-		switch {
-		case memory.IsGone(err):
-		case err != nil:
-			return nil, err
-		case !waited.ended():
-			open = append(open, began)
-		default:
-			late = append(late, parkedDegradation(waited)...)
-		}
+func (s *Work) AwaitAll(ctx context.Context, waits []Wait, timeout time.Duration) ([]memory.Degradation, error) {
+	begun := time.Now()
+	open, late, err := s.beginAll(ctx, waits)
+	if err != nil {
+		return nil, err
 	}
+	timeUp, stop := replytime.Timer(ctx, timeout-time.Since(begun))
+	defer stop()
 	for _, w := range open {
 		waited, err := s.await(ctx, w, timeUp)
 		switch {
@@ -264,6 +256,24 @@ func (s *Work) AwaitAll(ctx context.Context, waits []Wait, timeout time.Duration
 		}
 	}
 	return late, nil
+}
+
+// beginAll hurries all of the work before any of it is waited for. It returns the waits that are not over yet, and what the others
+// lack.
+func (s *Work) beginAll(ctx context.Context, waits []Wait) (open []Wait, late []memory.Degradation, err error) {
+	for _, w := range waits {
+		begun, waited, err := s.beginWait(ctx, w)
+		switch {
+		case memory.IsGone(err):
+		case err != nil:
+			return nil, nil, err
+		case !waited.ended():
+			open = append(open, begun)
+		default:
+			late = append(late, parkedDegradation(waited)...)
+		}
+	}
+	return open, late, nil
 }
 
 // parkedDegradation says which parked job a wait ended at, if any.
