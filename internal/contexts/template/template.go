@@ -33,10 +33,10 @@ type Options struct {
 
 // Fill writes a text with its places filled. Errors name the field, the path and what to do; they hold no value.
 func Fill(text string, o Options) (string, error) {
-	if len(text) > MaxBytes {
-		return "", memory.InvalidField(o.Field, "has %d bytes; the limit is %d", len(text), MaxBytes)
-	}
 	f := filling{Options: o, decoded: map[string]any{}}
+	if len(text) > MaxBytes {
+		return "", f.refused("has %d bytes; the limit is %d", len(text), MaxBytes)
+	}
 	for at := 0; ; {
 		open := strings.Index(text[at:], "{{")
 		if open < 0 {
@@ -62,9 +62,14 @@ type filling struct {
 	decoded map[string]any // values by the first name of a path
 }
 
+// refused returns the error for a template that cannot be filled.
+func (f *filling) refused(format string, args ...any) error {
+	return memory.InvalidField(f.Field, format, args...)
+}
+
 func (f *filling) result() (string, error) {
 	if n := f.out.Len(); n > MaxBytes {
-		return "", memory.InvalidField(f.Field, "takes more than %d bytes with its values: fill in less", MaxBytes)
+		return "", f.refused("takes more than %d bytes with its values: fill in less", MaxBytes)
 	}
 	return f.out.String(), nil
 }
@@ -115,7 +120,7 @@ func (f *filling) close(text string, open, at int) (end int, err error) {
 }
 
 func (f *filling) malformed(open int, what string) error {
-	return memory.InvalidField(f.Field, `the place that opens at byte %d %s; write {{"{{"}} for two braces`, open, what)
+	return f.refused(`the place that opens at byte %d %s; write {{"{{"}} for two braces`, open, what)
 }
 
 // value is what a path leads to, else the default.
@@ -126,7 +131,7 @@ func (f *filling) value(open int, path string, byDefault json.RawMessage) (json.
 	}
 	root, ok := f.Values[names[0]]
 	if !ok || len(names) < 2 {
-		return nil, memory.InvalidField(f.Field, "names %s, which begins with none of state., vars. and user.", path)
+		return nil, f.refused("names %s, which begins with none of state., vars. and user.", path)
 	}
 	found, err := f.under(names[0], root)
 	if err != nil {
@@ -141,7 +146,7 @@ func (f *filling) value(open int, path string, byDefault json.RawMessage) (json.
 	case byDefault != nil:
 		return compact(byDefault)
 	}
-	return nil, memory.InvalidField(f.Field, `names %s, which is not set: set it, or write a default as {{%s | "…"}}`, path, path)
+	return nil, f.refused(`names %s, which is not set: set it, or write a default as {{%s | "…"}}`, path, path)
 }
 
 func isPath(path string, names []string) bool {
