@@ -74,9 +74,17 @@ func HeadingLanguage(tag string) string {
 // fewKana is how many Kana, of so many Han characters and Kana, make a text Japanese.
 const fewKana = 10
 
-// LanguageOf returns which of the languages of headings words are in, by their letters and, where these are Latin, by the
-// commonest words of Spanish and German; "" where there are no letters, English for any other language.
-func LanguageOf(words string) string {
+// maxLanguageBytes is how much of a text is read to find its language.
+const maxLanguageBytes = 1 << 10
+
+// LanguageOf returns which of the languages of headings the beginnings of texts are in, by their letters and, where these are
+// Latin, by the commonest words of Spanish and German; "" where there are no letters, English for any other language.
+func LanguageOf(texts []string) string {
+	begin := make([]string, len(texts))
+	for i, s := range texts {
+		begin[i] = text.Clip(s, maxLanguageBytes)
+	}
+	words := strings.Join(begin, "\n")
 	var hangul, han, kana, other int
 	for _, r := range words {
 		switch {

@@ -371,7 +371,7 @@ func TestHeadingsInTheUsersLanguage(t *testing.T) {
 		"저녁 뭐 먹을까?": Korean, "Kubernetes 클러스터를 만들어 줘": Korean, "夕食は何にしますか": Japanese, "晚饭吃什么": Chinese,
 		"¿qué cenamos hoy con mi hermana?": Spanish, "What's for dinner?": English, "Was essen wir heute mit meiner Schwester?": German, "1 + 1 = ?": "",
 	} {
-		want(t, LanguageOf(words), language)
+		want(t, LanguageOf([]string{words}), language)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -20,7 +19,6 @@ import (
 	"github.com/stratamem/strata/internal/contexts/contextprofile"
 	"github.com/stratamem/strata/internal/contexts/contextprofile/sessionguards"
 	"github.com/stratamem/strata/internal/language/prompttags"
-	"github.com/stratamem/strata/internal/language/text"
 	"github.com/stratamem/strata/internal/language/tokens"
 	"github.com/stratamem/strata/internal/learning/summaries"
 	"github.com/stratamem/strata/internal/learning/summary"
@@ -164,11 +162,12 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	head.Ref = p.Ref
 	p.Policy.SessionProfile = head.Profile
 	if p.Policy.SessionProfile == "" {
-		if p.Policy.SessionProfile, err = quota.ProfileOf(ctx, s.tenancy, s.profiles.Known, p.Ref.Tenant); err != nil {
+		if p.Policy.SessionProfile, err = s.tenancy.Profile(ctx, p.Ref.Tenant); err != nil {
 			return ContextResult{}, err
 		}
 	}
-	resolved, err := s.resolve(&p)
+	p.Policy.Tools = p.Tools
+	resolved, err := s.profiles.Resolve(p.Policy)
 	if err != nil {
 		return ContextResult{}, err
 	}
@@ -176,9 +175,11 @@ func (s *ContextBuilder) BuildContext(ctx context.Context, p ContextParams) (Con
 	if err != nil {
 		return ContextResult{}, err
 	}
-	p.Pending = resolved.MaskSecrets.Noted(prompttags.WithEchoes(p.Pending, fences))
+	p.Pending = prompttags.WithEchoes(p.Pending, fences)
+	of := subject{session: head, user: user, fences: fences, steps: memory.StepsSinceUser(head.StepsSinceUser, p.Pending)}
+	p.Pending = resolved.MaskSecrets.Noted(p.Pending)
 	p.Query = resolved.MaskSecrets.Words(p.Query)
-	g, err := s.gather(ctx, p, subject{session: head, user: user, fences: fences}, resolved)
+	g, err := s.gather(ctx, p, of, resolved)
 	defer g.ahead.end()
 	if err != nil {
 		return ContextResult{}, err
@@ -238,20 +239,6 @@ func (s *ContextBuilder) shrinkAndDecide(
 		return err
 	})
 	return out, err
-}
-
-// resolve returns the policy of a call, in which the tokens of its tools are kept free.
-func (s *ContextBuilder) resolve(p *ContextParams) (contextprofile.Resolved, error) {
-	resolved, err := s.profiles.Resolve(p.Policy)
-	if err != nil || p.Tools == "" {
-		return resolved, err
-	}
-	cost, err := tokens.Tools(p.Tools, resolved.TokenCounter, tokens.ToolsField)
-	if err != nil {
-		return resolved, err
-	}
-	p.Policy.ToolSchemaTokens += tokens.Tokens(resolved.TokenCounter, cost)
-	return s.profiles.Resolve(p.Policy)
 }
 
 // awaitFresh waits for background work where the call asks for it, and says so when that was in vain: in the session asked
@@ -332,11 +319,10 @@ func (s *ContextBuilder) assemble(ctx context.Context, in assembly.Input, hits *
 
 // undecided is what is to be said of a context before its contents are chosen.
 func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextResult {
-	steps := memory.StepsSinceUser(g.session.StepsSinceUser, p.Pending)
 	return ContextResult{
 		UserID:           p.Ref.UserID,
 		Policy:           r,
-		ToolsTokens:      p.Policy.ToolSchemaTokens,
+		ToolsTokens:      r.Tools,
 		AsOf:             p.AsOf,
 		Found:            g.found,
 		Facts:            g.facts.Hits,
@@ -344,8 +330,8 @@ func undecided(p ContextParams, g gathered, r contextprofile.Resolved) ContextRe
 		Embedder:         cmp.Or(g.facts.Embedder, g.embedder),
 		Watermarks:       g.marks,
 		Degraded:         g.degraded,
-		StepsSinceUser:   steps,
-		StepLimitReached: steps >= r.StepLimit,
+		StepsSinceUser:   g.steps,
+		StepLimitReached: g.steps >= r.StepLimit,
 	}
 }
 
@@ -368,10 +354,10 @@ func assemblyInput(p ContextParams, g gathered, h shrunk, r contextprofile.Resol
 		Running:      withoutHidden(h.running, hidden),
 		Tail:         h.tail,
 		Kept:         h.kept,
-		Dropped:      h.dropped,
 		LastSeq:      g.session.LastSeq,
 		Location:     g.location,
 		Language:     headingLanguage(p, g, r),
+		Dropped:      memory.Union(h.dropped, h.unread),
 		Hidden:       hidden,
 		Pending:      p.Pending,
 		Available:    r.Available,
@@ -407,15 +393,15 @@ func headingLanguage(p ContextParams, g gathered, r contextprofile.Resolved) str
 	words := lastSaid(p.Pending, latestSaid)
 	words = append(words, lastSaid(g.tail, latestSaid-len(words))...)
 	if len(words) == 0 {
-		words = append(words, text.Clip(p.Query, maxLanguageBytes))
+		words = []string{p.Query}
 	}
-	return assembly.LanguageOf(strings.Join(words, "\n"))
+	return assembly.LanguageOf(words)
 }
 
 // latestSaid is how many of a user's latest messages are read for their language: one alone may be a name or a number.
 const latestSaid = 3
 
-// lastSaid is how the last messages begin in which a user says something, at most so many, the last first.
+// lastSaid returns the words of the last messages in which a user says something, at most so many, the last first.
 func lastSaid(messages []memory.Message, most int) (words []string) {
 	for i := len(messages) - 1; i >= 0 && len(words) < most; i-- {
 		m := &messages[i]
@@ -423,14 +409,11 @@ func lastSaid(messages []memory.Message, most int) (words []string) {
 			continue
 		}
 		if said := m.SaidText(); said != "" {
-			words = append(words, text.Clip(said, maxLanguageBytes))
+			words = append(words, said)
 		}
 	}
 	return words
 }
-
-// maxLanguageBytes is how much of a message is read to find its language.
-const maxLanguageBytes = 1 << 10
 
 // factsOf are the facts that are hits for a reason. Those of one reason stand together, in the order of the reasons.
 func factsOf(hits []recall.FactHit, use factrank.Use) []memory.Fact {

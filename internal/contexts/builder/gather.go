@@ -31,6 +31,7 @@ type subject struct {
 	session memory.Session  // of an unknown one only its Ref is set
 	user    memory.User     // without State; the zero one where the session is unknown
 	fences  []prompttags.ID // by which the service knows what it rendered for the user; the first is that of new contexts
+	steps   int             // messages of the assistant since the user spoke, with the pending ones
 }
 
 // gathered is what a context is decided from.
@@ -65,48 +66,54 @@ type recalledHits struct {
 
 // gather reads what was said and summarised, and searches. All of it runs side by side, each part for itself; only a query that
 // has to be taken from the tail is waited for by what needs it. The caller must end what is read ahead, also after an error.
-func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, of subject, r contextprofile.Resolved) (gathered, error) {
+func (s *ContextBuilder) gather(ctx context.Context, p ContextParams, of subject, r contextprofile.Resolved) (g gathered, err error) {
+	g.subject = of
 	all, part := safegroup.WithContext(ctx)
-	marks := sync.OnceValues(func() (summary.Marks, error) { return standing.ReadMarks(part, s.store, p.Ref.UserRef) })
-	session := sync.OnceValues(func() (history, error) { return s.history(part, p, of, r, marks) })
-	in := s.search.NewLookups(part, p.Ref.UserRef, sync.OnceValues(func() (string, error) { return s.query(part, p, of.session, session) }))
+	var session func() (history, error)
+	query := sync.OnceValues(func() (string, error) { return s.query(part, p, of.session, session) })
+	in := s.search.NewLookups(part, p.Ref.UserRef, query)
+	in.Marks = sync.OnceValues(func() (summary.Marks, error) { return standing.ReadMarks(part, s.store, p.Ref.UserRef) })
+	session = sync.OnceValues(func() (history, error) { return s.history(part, p, of, r, in.Marks) })
 	if of.session.Key != "" { // its user was read with it
 		in.User = func() (memory.User, error) { return of.user, nil }
 	}
-	in.Marks = marks
 	in.Hidden = func() (memory.Hidden, error) {
-		m, err := marks()
+		m, err := in.Marks()
 		return m.Hidden, err
 	}
 	in.Found = sync.OnceValues(func() (recall.RankedFacts, error) { return s.contextFacts(part, p, in, r, of.session.Key) })
-	work := begin(all, func() (work.Watermarks, error) { return s.contextMarks(part, of.session) })
-	user := begin(all, in.User)
-	shown := begin(all, func() (states, error) { return s.gatherStates(part, p, r, of.session.State, of.fences[0]) })
-	others := begin(all, func() (otherSummaries, error) { return s.gatherSummaries(part, p, in, r) })
-	facts := begin(all, in.Found)
-	hits := begin(all, func() (recalledHits, error) { return s.gatherHits(ctx, part, p, in, r, of, session) })
-	var said history
-	err := all.WaitWith(func() (err error) {
-		said, err = session()
+	all.Go(func() (err error) {
+		g.marks, err = s.contextMarks(part, of.session)
 		return err
 	})
-	g := gathered{
-		subject: of, location: user.Location(), language: user.Language, marks: *work, facts: *facts,
-		history: said, otherSummaries: *others, recalledHits: *hits, states: *shown,
-	}
+	all.Go(func() error {
+		user, err := in.User()
+		g.location, g.language = user.Location(), user.Language
+		return err
+	})
+	all.Go(func() (err error) {
+		g.states, err = s.gatherStates(part, p, r, of.session.State, of.fences[0])
+		return err
+	})
+	all.Go(func() (err error) {
+		g.otherSummaries, err = s.gatherSummaries(part, p, in, r)
+		return err
+	})
+	all.Go(func() (err error) {
+		g.facts, err = in.Found()
+		return err
+	})
+	all.Go(func() (err error) {
+		g.recalledHits, err = s.gatherHits(ctx, part, p, in, r, of, session)
+		return err
+	})
+	err = all.WaitWith(func() (err error) {
+		g.history, err = session()
+		return err
+	})
 	g.degraded = distinct(slices.Concat(g.facts.Degraded, g.found.Degradations(), g.late))
 	g.marks.Indexed = min(g.marks.Indexed, indexedThrough(g))
 	return g, err
-}
-
-// begin has a part read in a goroutine of the group. The part is there once the group has been waited for.
-func begin[T any](all *safegroup.Group, read func() (T, error)) *T {
-	part := new(T)
-	all.Go(func() (err error) {
-		*part, err = read()
-		return err
-	})
-	return part
 }
 
 // query returns what is asked: the query of the call, else the last words of the user.

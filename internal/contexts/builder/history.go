@@ -490,6 +490,7 @@ type shrunk struct {
 	kept    []memory.Message // what stays of the messages before the tail
 	tail    []memory.Message // contiguous, to the end of the session
 	dropped []memory.SeqRange
+	unread  []memory.SeqRange // before the tail, since the policy keeps no more
 }
 
 // shrink applies the context policy to what of the session no running summary covers. No model is asked: what the policy
@@ -517,7 +518,7 @@ func (s *ContextBuilder) shrink(ctx context.Context, p ContextParams, g gathered
 	s.meter.HistoryShrunk(compaction.CallContext, out.Result)
 	if out.Changed {
 		out.take(recorded, g)
-		out.dropped = memory.Union(out.dropped, unread(g, r))
+		out.unread = unread(g, r)
 	}
 	return out, nil
 }

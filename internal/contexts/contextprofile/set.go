@@ -4,6 +4,7 @@
 package contextprofile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,8 @@ type Call struct {
 	Overrides           Overrides
 	Model               string // "" for an unknown one
 	ReserveOutputTokens int64
-	ToolSchemaTokens    int64
+	ToolSchemaTokens    int64  // to be kept free for tools that the call does not name
+	Tools               string // the tools that the model may call, as JSON; "" for none
 }
 
 // Resolved is the policy of one call.
@@ -53,6 +55,7 @@ type Resolved struct {
 	// Most is how far Available may be raised for the parts that a context cannot do without: what the window leaves, or
 	// Available where the call set its budget.
 	Most      int64
+	Tools     int64              // tokens kept free for the tools
 	Reserved  int64              // for the answer and the tools
 	Window    int64              // of the model; 0 where none is known
 	Unknown   bool               // whether a model was named of which nothing is known
@@ -63,55 +66,61 @@ type Resolved struct {
 }
 
 // Resolve returns the policy of a call. The counter is the override's, else the model's, else the profile's; a model of
-// which nothing is known is counted for by an estimate. A counter of an unknown name is a memory.Error.
+// which nothing is known is counted for by an estimate. A counter of an unknown name, and tools that are not JSON, are a
+// memory.Error.
 //
 // A budget that the call sets, or the model's window where that is smaller, is for the context with what is reserved for
 // the answer and the tools. One of the profile is for the context alone where the window is known and holds both: it says
 // how much memory is worth, and may be raised within the window for what the caller himself sends.
 func (p Set) Resolve(c Call) (Resolved, error) {
+	out, setsBudget, err := p.overridden(c)
+	if err != nil {
+		return out, err
+	}
+	if out.TokenCounter, err = tokens.ByName(out.Counter); err != nil {
+		return out, err
+	}
+	cost, err := tokens.Tools(c.Tools, out.TokenCounter, tokens.ToolsField)
+	if err != nil {
+		return out, err
+	}
+	out.Tools = c.ToolSchemaTokens + tokens.Tokens(out.TokenCounter, cost)
+	out.Reserved = c.ReserveOutputTokens + out.Tools
+	window := cmp.Or(out.Window, MaxTokens) // bounds what is raised where no window is known
+	if setsBudget {
+		out.Available = max(min(out.BudgetTokens, window)-out.Reserved, 0)
+		out.Most = out.Available
+		return out, nil
+	}
+	if out.BudgetShare > 0 && out.Window > 0 {
+		out.BudgetTokens = max(int64(out.BudgetShare*float64(out.Window)), 1)
+	}
+	out.Most = max(window-out.Reserved, 0)
+	out.Available = min(out.BudgetTokens, out.Most)
+	if out.Window == 0 { // what is reserved has no other place
+		out.Available = max(out.BudgetTokens-out.Reserved, 0)
+	}
+	return out, nil
+}
+
+// overridden returns the profile of a call as the call and its model change it, and whether the call sets the budget.
+func (p Set) overridden(c Call) (out Resolved, setsBudget bool, err error) {
 	name, err := p.profileName(c)
 	if err != nil {
-		return Resolved{}, err
+		return out, false, err
 	}
-	profile := p.Profiles[name]
-	out := Resolved{Reserved: c.ReserveOutputTokens + c.ToolSchemaTokens, Rules: p.rules[name]}
+	out = Resolved{Profile: p.Profiles[name], Rules: p.rules[name]}
 	if c.Model != "" {
 		w, known := p.Window(c.Model)
 		if !known {
 			w.Counter = tokens.Estimate
 		}
 		out.Window, out.Documents, out.Unknown = w.Tokens, w.Documents, !known
-		profile.Counter = w.Counter
+		out.Counter = w.Counter
 	}
-	c.Overrides.apply(&profile)
-	out.share(&profile, c.Overrides.Has(BudgetTokens))
-	out.Profile = profile
-	if out.History, err = p.named(out.History); err != nil {
-		return out, err
-	}
-	out.TokenCounter, err = tokens.ByName(out.Counter)
-	return out, err
-}
-
-// share decides the profile's budget, or the one that the call asked for, and what of it a context may take.
-func (r *Resolved) share(p *Profile, asked bool) {
-	window := r.Window
-	if window == 0 {
-		window = MaxTokens // bounds what is raised where no window is known
-	}
-	if asked {
-		r.Available = max(min(p.BudgetTokens, window)-r.Reserved, 0)
-		r.Most = r.Available
-		return
-	}
-	if p.BudgetShare > 0 && r.Window > 0 {
-		p.BudgetTokens = max(int64(p.BudgetShare*float64(r.Window)), 1)
-	}
-	r.Most = max(window-r.Reserved, 0)
-	r.Available = min(p.BudgetTokens, r.Most)
-	if r.Window == 0 { // what is reserved has no other place
-		r.Available = max(p.BudgetTokens-r.Reserved, 0)
-	}
+	c.Overrides.apply(&out.Profile)
+	out.History, err = p.named(out.History)
+	return out, c.Overrides.Has(BudgetTokens), err
 }
 
 // named fills in the strategy that a history's policy names, and refuses names that the configuration does not have.
