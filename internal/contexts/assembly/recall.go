@@ -58,12 +58,13 @@ func (d *Draft) addRecalled() {
 	r.taken = space{}
 }
 
-// spare is the part of a budget that may be left over, one of so many, where there is more to say: less than the twentieth
-// that a Draft promises.
-const spare = 25
+// unusedShare: at most 1/25 of the budget may stay unused while relevant lines remain. A Draft promises 1/20.
+const unusedShare = 25
 
 // isRoomy reports whether a room for what is recalled is so large that it is worth looking for what fits.
-func isRoomy(in *Input, room space) bool { return room.tokens*spare > in.Available*in.Counter.Per() }
+func isRoomy(in *Input, room space) bool {
+	return room.tokens*unusedShare > in.Available*in.Counter.Per()
+}
 
 // addCandidates adds what was found, and marks what is the same message as one that was found before it. It reports whether
 // any is not.

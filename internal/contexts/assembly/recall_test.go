@@ -25,7 +25,7 @@ func TestRecallIsAskedOnceTheRoomIsKnown(t *testing.T) {
 			t.Fatalf("asked, and then refused: %v", err)
 		}
 		for i, room := range rooms {
-			if room <= 0 || i > 0 && room > rooms[0] || i > 0 && room < in.Available/spare-25 {
+			if room <= 0 || i > 0 && room > rooms[0] || i > 0 && room < in.Available/unusedShare-25 {
 				t.Fatalf("asked for %v tokens of %d", rooms, in.Available)
 			}
 		}

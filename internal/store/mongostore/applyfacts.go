@@ -169,7 +169,7 @@ func (s *factStore) factOwner(ctx context.Context, w store.FactWrite) (userDoc, 
 		return s.ensureUser(ctx, w.User, w.Time)
 	}
 	if err == nil {
-		err = writeplan.OfLife(w, u.Scope)
+		err = writeplan.CheckScope(w, u.Scope)
 	}
 	return u, err
 }

@@ -62,7 +62,7 @@ func (s *factStore) factOwner(c *conn, w store.FactWrite) (memory.User, int64, e
 		return s.createUser(c, w.User, w.Time)
 	}
 	if err == nil {
-		err = writeplan.OfLife(w, user.Scope)
+		err = writeplan.CheckScope(w, user.Scope)
 	}
 	return user, uid, err
 }

@@ -16,9 +16,9 @@ const MaxOperation = 4 << 10
 // CreatesUser reports whether the write creates a user who does not exist: only a person's first write about them does.
 func CreatesUser(w store.FactWrite) bool { return w.Scope == "" && w.JobID == "" }
 
-// OfLife returns NotFound if the write's scope key is not current, the user's: the user was erased meanwhile. A write that creates
-// the user has none.
-func OfLife(w store.FactWrite, current memory.ScopeKey) error {
+// CheckScope returns NotFound if the write's scope key is not the user's current one: the user was erased meanwhile. A write that
+// creates the user has no scope key.
+func CheckScope(w store.FactWrite, current memory.ScopeKey) error {
 	if current != w.Scope && !CreatesUser(w) {
 		return store.UserNotFound(w.User)
 	}

@@ -184,7 +184,7 @@ func TestJobOfAWrite(t *testing.T) {
 			if got := writeplan.CreatesUser(c.w); got != c.creates {
 				t.Errorf("%+v creates a user: %t", c.w, got)
 			}
-			wantReason(t, writeplan.OfLife(c.w, "life"), c.reason)
+			wantReason(t, writeplan.CheckScope(c.w, "life"), c.reason)
 		}
 	})
 }
