@@ -127,7 +127,7 @@ func TestTheSDKsAndLangChainTakeRenderings(t *testing.T) {
 	if python == "" {
 		backend.Missing(t, "sdks", "STRATA_TEST_SDKS_PYTHON is not set: internal/testing/providerrules/sdks/venv.sh makes the Python and prints it")
 	}
-	folder := filepath.Join("providerrules", "sdks")
+	folder := filepath.Join("..", "..", "testing", "providerrules", "sdks")
 	t.Run("the committed schemas are those of the installed SDKs", func(t *testing.T) {
 		fresh := t.TempDir()
 		if out, err := exec.CommandContext(t.Context(), python, filepath.Join(folder, "schemas.py"), fresh).CombinedOutput(); err != nil {
