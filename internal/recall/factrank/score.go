@@ -101,7 +101,7 @@ func (x *Index) addLexical(q Query, s *factScratch) {
 		idf := math.Log(1 + (float64(x.size)-df+.5)/(df+.5))
 		total += idf
 		for _, n := range list {
-			touched = addShare(s.shares, s.touched[:cap(s.touched)], touched, n, idf)
+			touched = rank.Touch(s.shares, s.touched[:cap(s.touched)], touched, n, idf)
 			s.scores[n] += idf * 2.2 / (1 + 1.2*(.5+.5*float64(x.lengths[n])/mean))
 		}
 	}
@@ -121,17 +121,6 @@ func (x *Index) addLexical(q Query, s *factScratch) {
 		}
 	}
 	s.addRanked(byWords, a.sorted())
-}
-
-// addShare adds to the share of a fact, and returns how many facts have a share then. The fact is written behind those that have one, and
-// counted if it is new. The processor cannot predict whether a fact is new, so that a branch around the write would cost more.
-func addShare(shares []float64, touched []int32, count int, fact int32, by float64) int {
-	touched[count] = fact
-	if math.Float64bits(shares[fact]) == 0 {
-		count++
-	}
-	shares[fact] += by
-	return count
 }
 
 // nearest returns the facts with the highest cosines, the best first, after compareVectors has finished. What that leaves behind cannot

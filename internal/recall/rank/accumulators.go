@@ -51,14 +51,14 @@ func (a *accumulators) add(p int32, tf float64) {
 	a.tf[p] += tf
 }
 
-// touch adds to the tf of a passage, and returns how many are touched then. A passage is written behind those that are, and counted
-// where it is new: whether it is cannot be predicted, and processors guess wrong at every branch on it.
-func touch(tf []float64, touched []int32, n int, p int32, by float64) int {
+// Touch adds to the sum of row p, and returns how many rows have a sum then. The row is written behind the n rows that have one, and
+// counted if it is new. The processor cannot predict whether a row is new, so that a branch around the write would cost more.
+func Touch(sums []float64, touched []int32, n int, p int32, by float64) int {
 	touched[n] = p
-	if math.Float64bits(tf[p]) == 0 {
+	if math.Float64bits(sums[p]) == 0 {
 		n++
 	}
-	tf[p] += by
+	sums[p] += by
 	return n
 }
 

@@ -81,7 +81,7 @@ func (s spreader) postings(data []byte, by scale) {
 		for ok && message[p.Pass] == m {
 			count := float64(p.Count)
 			if scaled > 0 {
-				n = touch(tf, touched, n, p.Pass, scaled*count)
+				n = Touch(tf, touched, n, p.Pass, scaled*count)
 			}
 			words += count
 			if ok = p.Short(); !ok {
@@ -106,7 +106,7 @@ func (s spreader) postings(data []byte, by scale) {
 				continue
 			}
 			for p := e.first; p < e.last; p++ {
-				n = touch(tf, touched, n, p, of)
+				n = Touch(tf, touched, n, p, of)
 			}
 		}
 	}

@@ -19,11 +19,11 @@ type RPCError struct {
 	hint   string
 }
 
-func (e *RPCError) Error() string { return ServerText(e.Status) }
+func (e *RPCError) Error() string { return serverText(e.Status) }
 
-// ServerText is a status's message without the words that grpc puts around a failed dial, and in other words where the client's own
+// serverText is a status's message without the words that grpc puts around a failed dial, and in other words where the client's own
 // time is up.
-func ServerText(st *status.Status) string {
+func serverText(st *status.Status) string {
 	if st.Code() == codes.DeadlineExceeded && strings.HasPrefix(st.Message(), "context deadline exceeded") {
 		return "the server did not reply in time"
 	}
@@ -185,7 +185,7 @@ func (r *Run) KeyHint() string {
 // FaultText is an error without the words that grpc puts before a server's message.
 func FaultText(err error) string {
 	if st, ok := status.FromError(err); ok {
-		return ServerText(st)
+		return serverText(st)
 	}
 	return err.Error()
 }
